@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bowline/result.hpp"
+
+namespace bowline {
+
+/// A peer that is configured by hand.
+struct PeerConfig {
+    std::string name;     ///< 1..63 printable characters without space
+    std::string address;  ///< A.B.C.D
+    std::string mac;      ///< aa:bb:cc:dd:ee:ff, or empty: asked by ARP
+};
+
+/// Everything that an engine is started with. A plain value; `docs/CONFIGURATION.md` explains every key.
+///
+/// Thread: any. Errors name file, line, key and what was expected.
+struct Config {
+    /// Who runs the worker.
+    enum class Mode {
+        inline_,    ///< "inline": the thread that calls poll() is the worker; lowest latency
+        dedicated,  ///< "dedicated": a worker of its own on a core of its own; applications use rings
+    };
+    /// UDP checksums.
+    enum class Integrity {
+        auto_,   ///< "auto": on every device but those that share memory (memif, ring)
+        always,
+        never,
+    };
+    enum class Hugepages { auto_, on, off };
+
+    std::string name;
+    std::string device;
+    std::string address;       ///< A.B.C.D/N
+    std::string gateway;       ///< A.B.C.D, or empty
+    std::uint16_t port = 7727; ///< UDP
+    std::uint32_t mtu = 1500;  ///< bytes, the largest IP packet
+    std::uint16_t vlan = 0;    ///< 802.1Q id, 0: none
+    std::vector<PeerConfig> peers;
+
+    Mode mode = Mode::inline_;
+    int cpu = -1;              ///< the dedicated worker's CPU; -1: where the scheduler puts it
+    Integrity integrity = Integrity::auto_;
+    Hugepages hugepages = Hugepages::auto_;
+    std::uint32_t memory_mb = 0;         ///< DPDK's memory; 0: what the pools need
+    std::uint32_t packet_pool = 0;       ///< packets; 0: from windows and peers
+    std::string log_level = "warning";   ///< error, warning, info, debug
+
+    // Protocol: durations in nanoseconds, sizes in packets or bytes as named.
+    std::uint32_t window = 1024;              ///< packets in flight and in the receive ring, a power of two
+    std::uint32_t send_queue = 1024;          ///< packets that wait for the window
+    std::uint32_t message_max = 16U << 20U;   ///< bytes
+    std::uint32_t held_max = 256;             ///< messages that the application may hold beyond their handler
+    std::uint32_t ack_every = 16;             ///< packets
+    std::int64_t ack_delay_ns = 25'000;
+    std::int64_t rto_min_ns = 500'000;
+    std::int64_t rto_max_ns = 1'000'000'000;
+    std::int64_t give_up_ns = 60'000'000'000;
+    std::int64_t heartbeat_ns = 200'000'000;
+    std::int64_t suspect_after_ns = 1'000'000'000;
+
+    /// Reads a TOML file.
+    static Result<Config> load(const std::string& path);
+    /// The same from text; `source` stands in for the file's name in errors.
+    static Result<Config> parse(std::string_view text, const std::string& source);
+    /// Sets one key from text, as `-o KEY=VALUE` does: durations as `10us`, `5ms`, `2s`, sizes as `64KiB`, `16MiB`.
+    Result<void> set(std::string_view key, std::string_view value);
+    /// Checks the whole for what no single key can show (no name, peer twice, address outside every network, ...).
+    [[nodiscard]] Result<void> validate() const;
+};
+
+}  // namespace bowline
