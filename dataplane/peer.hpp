@@ -1,0 +1,117 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dataplane/control_messages.hpp"
+#include "dataplane/large_buffer.hpp"
+#include "dataplane/message_reader.hpp"
+#include "dataplane/peer_event.hpp"
+#include "dataplane/receive_ring.hpp"
+#include "dataplane/send_ring.hpp"
+#include "protocol/receive_stream.hpp"
+#include "protocol/send_stream.hpp"
+#include "protocol/settings.hpp"
+#include "protocol/wire/header_template.hpp"
+
+namespace bowline::dataplane {
+
+/// The storage of one peer's windows, taken at set-up.
+struct PeerStorage {
+    explicit PeerStorage(const protocol::Settings& settings);
+
+    std::vector<protocol::SentPacket> sent;
+    std::vector<protocol::LossDetector::Resent> resent;
+    std::vector<protocol::Seqno> lost;
+    std::vector<std::uint64_t> window_bits;
+    std::vector<ReceiveRing::Slot> slots;
+    LargeBuffer assembly;  ///< of a received message
+    LargeBuffer outgoing;  ///< of a message that is larger than the send queue
+    LargeBuffer large_inbox;  ///< of a message from another thread that is larger than the send ring (dedicated mode)
+};
+
+/// The packet that is being filled with messages.
+struct OpenPacket {
+    protocol::Packet* packet = nullptr;
+    std::byte* begin = nullptr;  ///< of the frames
+    std::byte* at = nullptr;
+    std::byte* end = nullptr;
+    bool boundary = false;       ///< its first frame begins a message
+
+    [[nodiscard]] bool has_frames() const { return at != begin; }
+    [[nodiscard]] std::size_t room() const { return static_cast<std::size_t>(end - at); }
+};
+
+/// A message that is larger than what the queue takes at once, being cut into packets as these leave.
+struct OutgoingLarge {
+    const std::byte* bytes = nullptr;
+    std::uint32_t total = 0;  ///< 0: none
+    std::uint32_t cut = 0;    ///< bytes that are in packets
+    bool from_application = false;  ///< it lies in large_inbox
+    [[nodiscard]] bool active() const { return total != 0; }
+};
+
+/// Everything that a worker has of one peer.
+struct Peer {
+    Peer(PeerIndex number, const protocol::Settings& settings, std::uint64_t stream_id)
+        : index(number),
+          storage(settings),
+          send(settings, stream_id, {.window = storage.sent, .resent = storage.resent, .lost = storage.lost}),
+          receive(settings, storage.window_bits),
+          events(kPeerEvents) {
+        ring.attach(storage.slots);
+        reader.attach(ring, events, storage.assembly.bytes());
+    }
+
+    // — owner: worker —
+
+    PeerIndex index;
+    bool associated = false;  ///< our packets have a tag to carry
+    bool up = false;          ///< the application has been told so
+    bool in_view = true;      ///< messages for it are accepted
+    bool stopping = false;    ///< we stop: nothing more is admitted from it
+    bool dirty = false;       ///< in the worker's list of peers to be served
+    bool ready = false;       ///< in the worker's list of peers with something to read
+    bool answer_probe = false;
+    bool inbox_waiting = false;  ///< there may be something in the inbox
+    bool wanted_said = false;
+    bool expected = false;    ///< `candidate` awaits its first packet
+    std::uint32_t newest_timestamp = 0;  ///< of the peer's packets: what we echo
+    bool has_timestamp = false;
+    std::uint32_t frames_bytes_max = 0;  ///< of a packet
+    std::uint32_t message_max = 0;
+    std::uint64_t next_message = 1;      ///< the number of the next message accepted
+    OpenPacket open;
+    OutgoingLarge large;
+    protocol::wire::HeaderTemplate headers;
+    Association association;
+    Association candidate;
+    std::uint64_t incarnation = 0;       ///< of the peer; 0: never met
+
+    PeerStorage storage;
+    protocol::SendStream send;
+    protocol::ReceiveStream receive;
+
+    // — shared: worker and application —
+
+    ReceiveRing ring;
+    SpscRing<PeerEvent> events;
+    std::unique_ptr<SendRing> inbox;  ///< messages from another thread (dedicated mode), or nullptr
+    /// What an application on another thread must know before it may offer a message; written by the worker.
+    struct alignas(kCacheLine) Shared {
+        std::atomic<bool> in_view{true};
+        std::atomic<bool> associated{false};
+        std::atomic<std::uint32_t> message_max{0};
+        std::atomic<bool> large_busy{false};  ///< storage.large_inbox holds a message that has not been cut up yet
+        std::uint32_t large_bytes = 0;        ///< of that message
+    };
+    Shared shared;
+
+    // — owner: application —
+
+    alignas(kCacheLine) MessageReader reader;
+};
+
+}  // namespace bowline::dataplane

@@ -1,0 +1,206 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dataplane/control_messages.hpp"
+#include "dataplane/deadline_wheel.hpp"
+#include "dataplane/offer.hpp"
+#include "dataplane/peer.hpp"
+#include "dataplane/port.hpp"
+#include "dataplane/spsc_ring.hpp"
+#include "dataplane/worker_config.hpp"
+#include "protocol/random.hpp"
+#include "protocol/time.hpp"
+#include "protocol/wire/header.hpp"
+
+namespace bowline::dataplane {
+
+/// A polling worker: one device queue pair, and the streams of its peers, which it owns outright. It runs the protocol;
+/// what control decides reaches it as commands.
+///
+/// One turn is receive() - commands, a burst, admission - and send() - what is queued, lost packets, acks, deadlines, one
+/// burst out. Between the two the application reads (in inline mode) and may send. A turn looks only at peers that have
+/// work: its cost does not grow with idle ones. Nothing here locks, allocates, logs or calls the system.
+///
+/// Thread: one, its owner, for every function. `now` never goes back.
+template <Port P>
+class Worker {
+public:
+    /// `activity`: one a peer, shared with control. The rings outlive the worker.
+    Worker(P& port, const WorkerConfig& config, SpscRing<Command>& commands, SpscRing<Notice>& notices,
+           std::span<PeerActivity> activity, protocol::Random random, protocol::Time now);
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    // — the turn —
+
+    void receive(protocol::Time now);
+    void send(protocol::Time now);
+    /// When send() next has something to do if nothing happens before; the simulator sleeps until then.
+    [[nodiscard]] protocol::Time next_deadline() const;
+
+    // — sending; any time between turns and while reading —
+
+    /// Accepts a message and gives it a number, or refuses it without a trace.
+    Offer offer(PeerIndex peer, protocol::Time now, const std::byte* bytes, std::size_t size, std::uint64_t& number);
+    /// Room for `size` bytes in the open packet; commit_claim() or abandon it (by doing nothing) before the next call.
+    Offer try_claim(PeerIndex peer, protocol::Time now, std::size_t size, std::byte*& at);
+    std::uint64_t commit_claim(PeerIndex peer, std::size_t size);
+    [[nodiscard]] std::size_t claim_max(PeerIndex peer) const { return peers_[peer]->frames_bytes_max - kClaimOverhead; }
+
+    // — reading, on the worker's own thread (inline mode) —
+
+    /// Hands out at most `limit` messages and events of all peers; see MessageReader. finish_batch() before receive().
+    template <typename OnMessage, typename OnEvent>
+    std::size_t read(std::size_t limit, OnMessage&& on_message, OnEvent&& on_event);
+    void finish_batch();
+
+    // — working for an application on another thread (dedicated mode) —
+
+    /// Gives every peer a send ring of `bytes`, before the first turn.
+    void open_inboxes(std::size_t bytes);
+    /// The application has sent to the peer or has read what it had received: between receive() and send().
+    void on_doorbell(PeerIndex peer);
+    /// Hands every peer that has had something new to read since the last call to `ready(peer)`.
+    template <typename Ready>
+    void take_ready(Ready&& ready);
+
+    // — stopping —
+
+    /// Refuses new messages.
+    void begin_stop() { stopping_ = true; }
+    /// Reports what is left as undelivered, peer by peer, as events for a last read().
+    void report_all(protocol::Time now);
+    /// Nothing is queued or unacknowledged, no ack is owed and the device has taken everything.
+    [[nodiscard]] bool drained() const;
+
+    // — what is known —
+
+    [[nodiscard]] Peer& peer(PeerIndex index) { return *peers_[index]; }
+    [[nodiscard]] const Peer& peer(PeerIndex index) const { return *peers_[index]; }
+    [[nodiscard]] std::size_t peer_count() const { return peers_.size(); }
+    [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
+    [[nodiscard]] std::uint64_t decode_errors(protocol::wire::DecodeError e) const {
+        return decode_errors_[static_cast<std::size_t>(e)];
+    }
+    [[nodiscard]] std::uint64_t strays(protocol::wire::Stray s) const { return strays_[static_cast<std::size_t>(s)]; }
+    [[nodiscard]] std::uint64_t data_packets() const { return data_packets_; }
+
+    void check_invariants() const;
+
+private:
+    static constexpr std::size_t kBurst = 32;
+    static constexpr std::size_t kTxBatch = 64;
+    static constexpr std::size_t kTurnPackets = 64;  ///< of one peer in one turn, so that none holds up the others
+    static constexpr std::size_t kClaimOverhead = protocol::wire::kFrameHeaderBytes;
+
+    struct Slot {
+        std::uint32_t tag = 0;  ///< 0: free
+        bool expected = false;
+    };
+
+    // receive (worker_receive.hpp)
+    void receive_packet(protocol::Time now, Packet* packet);
+    void on_segment(protocol::Time now, Packet* packet, const RxFrame& frame, const protocol::wire::Segment& segment);
+    bool on_data(protocol::Time now, Peer& peer, Packet* packet, const protocol::wire::Segment& segment);
+    void on_ack(protocol::Time now, Peer& peer, const protocol::wire::Segment& segment);
+    void pass_to_control(Notice::Kind kind, PeerIndex peer, Packet* packet, const RxFrame& frame);
+
+    // commands (worker_commands.hpp)
+    void apply_commands(protocol::Time now);
+    void apply(protocol::Time now, const Command& command);
+    void expect(Peer& peer, const Association& association);
+    bool associate(protocol::Time now, Peer& peer, const Association& association);
+    void resume_sending(protocol::Time now, Peer& peer, const Association& association, bool restarted);
+    void dissociate(protocol::Time now, Peer& peer, DownReason reason);
+    void report_abandoned(protocol::Time now, Peer& peer, bool nothing_uncertain);
+    void push_event(Peer& peer, PeerEvent event);
+    void transmit_frame(const ControlFrame& frame);
+    void send_close(protocol::Time now, Peer& peer);
+
+    // packing (worker_pack.hpp)
+    Offer check_offer(Peer& peer, std::size_t size);
+    void ask_for_greeting(Peer& peer);
+    Offer make_room(Peer& peer, protocol::Time now, std::size_t size, std::byte*& at);
+    std::uint64_t commit(Peer& peer, std::size_t size);
+    Offer offer_now(Peer& peer, protocol::Time now, const std::byte* bytes, std::size_t size, std::uint64_t& number);
+    bool open_packet(Peer& peer);
+    bool seal_open(protocol::Time now, Peer& peer);
+    Offer offer_fragments(Peer& peer, protocol::Time now, const std::byte* bytes, std::size_t size);
+    std::size_t cut(Peer& peer, protocol::Time now, const std::byte* bytes, std::size_t from, std::size_t total);
+    void continue_large(protocol::Time now, Peer& peer);
+    void drain_inbox(protocol::Time now, Peer& peer);
+    void end_large(Peer& peer);
+
+    // send (worker_send.hpp)
+    void serve_data(protocol::Time now, Peer& peer);
+    void queue_what_waits(protocol::Time now, Peer& peer);
+    void serve_acks(protocol::Time now, Peer& peer);
+    void serve_deadline(protocol::Time now, Peer& peer);
+    void give_up(protocol::Time now, Peer& peer);
+    bool has_more(protocol::Time now, Peer& peer);
+    bool send_data(protocol::Time now, Peer& peer, protocol::Seqno seqno);
+    bool send_control(protocol::Time now, Peer& peer, protocol::wire::Type type, std::span<const std::byte> body = {});
+    bool send_ack(protocol::Time now, Peer& peer);
+    protocol::wire::Header make_header(protocol::Time now, const Peer& peer, protocol::wire::Type type) const;
+    void finish_packet(Peer& peer, Packet* packet, std::byte* bowline, std::size_t bowline_bytes);
+    void enqueue(Packet* packet);
+    void transmit();
+    [[nodiscard]] bool tx_room() const { return tx_count_ < kTxBatch; }
+    void note_sent(protocol::Time now, Peer& peer);
+
+    void mark_dirty(Peer& peer) {
+        if (!peer.dirty) {
+            peer.dirty = true;
+            dirty_[dirty_count_++] = peer.index;
+        }
+    }
+    void mark_ready(Peer& peer) {
+        if (!peer.ready) {
+            peer.ready = true;
+            ready_[ready_count_++] = peer.index;
+        }
+    }
+    /// Drops our reference to a packet of a send window.
+    void release_data(Packet* packet) {
+        --data_packets_;
+        port_.free(packet);
+    }
+    void drop_position(Peer& peer, std::uint64_t position) { port_.free(peer.ring.take(position)); }
+
+    P& port_;
+    WorkerConfig config_;
+    SpscRing<Command>& commands_;
+    SpscRing<Notice>& notices_;
+    std::span<PeerActivity> activity_;
+    std::vector<std::unique_ptr<Peer>> peers_;
+    std::vector<Slot> slots_;
+    DeadlineWheel wheel_;
+    std::vector<PeerIndex> dirty_;  ///< peers to be served by the next send()
+    std::size_t dirty_count_ = 0;
+    std::vector<PeerIndex> ready_;  ///< peers with something to read
+    std::size_t ready_count_ = 0;
+    std::vector<PeerIndex> reading_;  ///< peers that the present batch has read from
+    std::size_t reading_count_ = 0;
+    std::array<Packet*, kTxBatch> tx_{};
+    std::size_t tx_count_ = 0;
+    std::uint64_t data_packets_ = 0;  ///< of the pool, in open packets and send windows
+    bool stopping_ = false;
+    WorkerCounters counters_;
+    std::array<std::uint64_t, protocol::wire::kDecodeErrors> decode_errors_{};
+    std::array<std::uint64_t, protocol::wire::kStrays> strays_{};
+};
+
+}  // namespace bowline::dataplane
+
+#include "dataplane/worker_commands.hpp"  // IWYU pragma: export
+#include "dataplane/worker_pack.hpp"      // IWYU pragma: export
+#include "dataplane/worker_receive.hpp"   // IWYU pragma: export
+#include "dataplane/worker_send.hpp"      // IWYU pragma: export

@@ -1,0 +1,316 @@
+#pragma once
+
+// Part of worker.hpp: what control has decided.
+#include <cstring>
+
+#include "dataplane/worker.hpp"
+#include "protocol/wire/bytes.hpp"
+#include "protocol/wire/control_body.hpp"
+
+namespace bowline::dataplane {
+
+template <Port P>
+Worker<P>::Worker(P& port, const WorkerConfig& config, SpscRing<Command>& commands, SpscRing<Notice>& notices,
+                  std::span<PeerActivity> activity, protocol::Random random, protocol::Time now)
+    : port_(port),
+      config_(config),
+      commands_(commands),
+      notices_(notices),
+      activity_(activity),
+      slots_(std::size_t{2} * config.peers),
+      wheel_(config.peers, now),
+      dirty_(config.peers),
+      ready_(config.peers),
+      reading_(config.peers) {
+    BOWLINE_CHECK(activity.size() == config.peers);
+    BOWLINE_CHECK(notices.capacity() > std::size_t{kNoticesPerPeer} * config.peers);
+    for (std::uint16_t i = 0; i < config.peers; ++i) {
+        // A stream's id is never 0: that says "none yet".
+        peers_.push_back(std::make_unique<Peer>(i, config.settings, random.next() | 1U));
+        peers_.back()->message_max = config.settings.message_max;
+        peers_.back()->frames_bytes_max = protocol::wire::kFrameHeaderBytes;
+    }
+}
+
+template <Port P>
+Worker<P>::~Worker() {
+    for (const std::unique_ptr<Peer>& peer : peers_) {
+        peer->send.abandon(peer->next_message, [this](Packet* p) { release_data(p); });
+        if (peer->open.packet != nullptr) {
+            release_data(peer->open.packet);
+        }
+        peer->receive.close([&](std::uint64_t position) { drop_position(*peer, position); });
+        peer->ring.consume(peer->ring.published());
+        peer->ring.reclaim([this](Packet* p) { port_.free(p); });
+    }
+    while (Command* command = commands_.front()) {
+        if (command->packet != nullptr) {
+            port_.free(command->packet);
+        }
+        commands_.pop();
+    }
+    port_.free_bulk(tx_.data(), static_cast<std::uint32_t>(tx_count_));
+}
+
+template <Port P>
+void Worker<P>::apply_commands(protocol::Time now) {
+    while (Command* command = commands_.front()) {
+        apply(now, *command);
+        commands_.pop();
+    }
+}
+
+template <Port P>
+void Worker<P>::apply(protocol::Time now, const Command& command) {
+    Peer* peer = command.peer < peers_.size() ? peers_[command.peer].get() : nullptr;
+    switch (command.kind) {
+        case Command::Kind::set_endpoints:
+            peer->headers = protocol::wire::HeaderTemplate(command.endpoints);
+            break;
+        case Command::Kind::associate:
+            // Without room for its events it waits, like an expected one, for the peer's next packet.
+            if (!associate(now, *peer, command.association)) {
+                expect(*peer, command.association);
+            }
+            break;
+        case Command::Kind::expect:
+            expect(*peer, command.association);
+            break;
+        case Command::Kind::cancel_expected:
+            if (peer->expected) {
+                slots_[peer->candidate.local_slot] = {};
+                peer->expected = false;
+            }
+            break;
+        case Command::Kind::dissociate:
+            dissociate(now, *peer, command.down_reason);
+            break;
+        case Command::Kind::transmit:
+            transmit_frame(command.frame);
+            break;
+        case Command::Kind::transmit_packet:
+            if (Packet* copy = command.packet_bytes <= port_.payload_capacity() ? port_.alloc() : nullptr) {
+                std::memcpy(port_.payload(copy), port_.rx_frame(command.packet).data, command.packet_bytes);
+                port_.seal(copy, 0, command.packet_bytes);
+                enqueue(copy);
+            } else {
+                ++counters_.no_packet;
+            }
+            port_.free(command.packet);
+            break;
+        case Command::Kind::release_packet:
+            port_.free(command.packet);
+            break;
+        case Command::Kind::heartbeat:
+            if (peer->associated) {
+                send_control(now, *peer, protocol::wire::Type::heartbeat);
+            }
+            break;
+        case Command::Kind::probe:
+            if (peer->associated) {
+                send_control(now, *peer, protocol::wire::Type::probe);
+            }
+            break;
+        case Command::Kind::send_close:
+            if (peer->associated) {
+                send_close(now, *peer);
+            }
+            break;
+    }
+}
+
+template <Port P>
+void Worker<P>::expect(Peer& peer, const Association& association) {
+    if (peer.expected) {
+        slots_[peer.candidate.local_slot] = {};
+    }
+    peer.candidate = association;
+    peer.expected = true;
+    slots_[association.local_slot] = {.tag = association.local_tag, .expected = true};
+}
+
+template <Port P>
+bool Worker<P>::associate(protocol::Time now, Peer& peer, const Association& association) {
+    if (peer.events.free() < kEventsPerAssociation) {
+        ++counters_.events_full;
+        return false;
+    }
+    // From here on the old tags match nothing (R8): whatever is still under way with them is void.
+    const Association agreed = association;
+    slots_[std::size_t{2} * peer.index] = {};
+    slots_[std::size_t{2} * peer.index + 1] = {};
+    slots_[agreed.local_slot] = {.tag = agreed.local_tag, .expected = false};
+    peer.expected = false;
+    peer.associated = true;
+    peer.association = agreed;
+    peer.has_timestamp = false;
+    peer.wanted_said = false;
+    peer.message_max = std::min(agreed.message_max, config_.settings.message_max);
+    constexpr std::uint32_t overhead = protocol::wire::kHeaderBytes + protocol::wire::kFirstExtensionBytes;
+    peer.frames_bytes_max = std::min({agreed.packet_bytes_max - overhead, port_.payload_capacity(),
+                                      // the longest whole message that a frame can hold
+                                      static_cast<std::uint32_t>(protocol::wire::kFrameHeaderBytes) +
+                                          protocol::wire::kFrameLengthMax});
+
+    const bool restarted = peer.incarnation != 0 && peer.incarnation != agreed.peer_incarnation;
+    if (restarted && peer.up) {
+        peer.up = false;
+        push_event(peer, {.kind = PeerEvent::Kind::down, .down = DownReason::restarted});
+    }
+    resume_sending(now, peer, agreed, restarted);
+    if (peer.incarnation != agreed.peer_incarnation) {
+        push_event(peer, {.kind = PeerEvent::Kind::restarted});
+    }
+    peer.incarnation = agreed.peer_incarnation;
+    peer.receive.bind(agreed.peer_incarnation, agreed.peer_stream_id,
+                      [&](std::uint64_t position) { drop_position(peer, position); });
+    peer.send.open(now, agreed.peer_window_pkts, agreed.peer_ack_delay);
+    if (agreed.rtt.ns() > 0) {
+        peer.send.sample_rtt(agreed.rtt);
+    }
+    peer.in_view = true;
+    peer.shared.message_max.store(peer.message_max, std::memory_order_relaxed);
+    peer.shared.in_view.store(true, std::memory_order_relaxed);
+    peer.shared.associated.store(true, std::memory_order_release);
+    if (!peer.up) {
+        peer.up = true;
+        push_event(peer, {.first = agreed.peer_incarnation, .kind = PeerEvent::Kind::up});
+    }
+    mark_dirty(peer);
+    return true;
+}
+
+/// What becomes of what is unacknowledged: it goes on where the peer remembers it, is sent again where the peer
+/// certainly never had it, and is reported where nobody can know (R5, R8).
+template <Port P>
+void Worker<P>::resume_sending(protocol::Time now, Peer& peer, const Association& association, bool restarted) {
+    const protocol::StreamMemory& memory = association.peer_memory;
+    const auto release = [this](Packet* p) { release_data(p); };
+    if (restarted) {
+        report_abandoned(now, peer, false);
+    } else if (memory.known && memory.incarnation == config_.incarnation && memory.stream_id == peer.send.stream_id()) {
+        peer.send.acknowledge_up_to(now, protocol::Seqno(memory.rcv_nxt), release);
+    } else if (association.peer_dropped_dirty || !peer.send.at_boundary()) {
+        report_abandoned(now, peer, false);
+    }
+}
+
+template <Port P>
+void Worker<P>::dissociate(protocol::Time now, Peer& peer, DownReason reason) {
+    slots_[std::size_t{2} * peer.index] = {};
+    slots_[std::size_t{2} * peer.index + 1] = {};
+    peer.expected = false;
+    peer.associated = false;
+    peer.in_view = false;
+    peer.shared.associated.store(false, std::memory_order_relaxed);
+    peer.shared.in_view.store(false, std::memory_order_relaxed);
+    peer.send.suspend();
+    peer.receive.close([&](std::uint64_t position) { drop_position(peer, position); });
+    if (peer.up) {
+        peer.up = false;
+        push_event(peer, {.kind = PeerEvent::Kind::down, .down = reason});
+    }
+    if (reason == DownReason::stopped) {
+        // Its CLOSE has said what it had: the rest has certainly not been delivered, and never will be.
+        report_abandoned(now, peer, true);
+    }
+    mark_dirty(peer);
+}
+
+template <Port P>
+void Worker<P>::report_abandoned(protocol::Time now, Peer& peer, bool nothing_uncertain) {
+    if (peer.large.active()) {
+        end_large(peer);  // accepted, and cut into packets in part
+    }
+    if (peer.inbox != nullptr) {
+        // Accepted by the application's thread, though not yet looked at here.
+        for (SendRing::Record record; peer.inbox->front(record); peer.inbox->pop(record)) {
+            if (record.large) {
+                peer.shared.large_busy.store(false, std::memory_order_release);
+            }
+            ++peer.next_message;
+        }
+    }
+    if (peer.open.packet != nullptr) {
+        release_data(peer.open.packet);
+        peer.open = {};
+    }
+    protocol::Abandoned abandoned = peer.send.abandon(peer.next_message, [this](Packet* p) { release_data(p); });
+    if (nothing_uncertain) {
+        abandoned.unsent_first = abandoned.uncertain_first;
+        abandoned.uncertain_last = abandoned.uncertain_first - 1;
+    }
+    if (abandoned.uncertain_first <= abandoned.uncertain_last) {
+        push_event(peer, {.first = abandoned.uncertain_first,
+                          .last = abandoned.uncertain_last,
+                          .kind = PeerEvent::Kind::undelivered,
+                          .certain = false});
+    }
+    if (abandoned.unsent_first <= abandoned.unsent_last) {
+        push_event(peer, {.first = abandoned.unsent_first,
+                          .last = abandoned.unsent_last,
+                          .kind = PeerEvent::Kind::undelivered,
+                          .certain = true});
+    }
+    static_cast<void>(now);
+}
+
+template <Port P>
+void Worker<P>::push_event(Peer& peer, PeerEvent event) {
+    event.position = peer.receive.window().next_position();
+    BOWLINE_CHECK(peer.events.try_push(event));  // associate() has seen to the room
+    mark_ready(peer);
+}
+
+template <Port P>
+void Worker<P>::transmit_frame(const ControlFrame& frame) {
+    namespace wire = protocol::wire;
+    Packet* packet = frame.length <= port_.payload_capacity() ? port_.alloc() : nullptr;
+    if (packet == nullptr) {
+        ++counters_.no_packet;
+        return;
+    }
+    std::byte* const bytes = port_.payload(packet);
+    std::memcpy(bytes, frame.bytes.data(), frame.length);
+    if (frame.hello_at != 0) {
+        const Peer& peer = *peers_[frame.peer];
+        const protocol::StreamMemory memory = peer.receive.memory();
+        wire::fill_hello({.window = peer.receive.window_pkts(peer.ring.reclaimed()),
+                          .stream_id = peer.send.stream_id(),
+                          .memory_incarnation = memory.incarnation,
+                          .memory_stream_id = memory.stream_id,
+                          .memory_rcv_nxt = memory.rcv_nxt,
+                          .memory_flags = memory.known ? wire::kMemoryPresent : 0},
+                         bytes + frame.hello_at);
+    }
+    if (frame.udp_payload_at != 0 && config_.write_checksums) {
+        std::byte* const datagram = bytes + frame.udp_payload_at - wire::kUdpBytes;
+        const std::byte* const ip = datagram - wire::kIpv4Bytes;
+        const std::size_t size = static_cast<std::size_t>(bytes + frame.length - datagram);
+        wire::store_be16(datagram + 6, 0);
+        const std::uint64_t pseudo =
+            wire::pseudo_header_sum({wire::load_be32(ip + 12)}, {wire::load_be32(ip + 16)}, size);
+        const auto sum = static_cast<std::uint16_t>(~wire::checksum_fold(wire::checksum_add(pseudo, {datagram, size})));
+        wire::store_le16(datagram + 6, sum == 0 ? std::uint16_t{0xFFFF} : sum);
+    }
+    port_.seal(packet, 0, frame.length);
+    enqueue(packet);
+}
+
+template <Port P>
+void Worker<P>::send_close(protocol::Time now, Peer& peer) {
+    namespace wire = protocol::wire;
+    // From here on nothing of this peer is admitted, so that what the CLOSE says stays true.
+    peer.stopping = true;
+    std::array<std::byte, wire::kCloseBytes> body;
+    wire::encode_close({.reason = wire::CloseReason::orderly_stop,
+                        .rcv_nxt = peer.receive.window().rcv_nxt().value(),
+                        .next_message = peer.send.acknowledged_message() + 1},
+                       body.data());
+    // It is not acknowledged: a few copies make it unlikely that the peer must find out by silence.
+    for (int copy = 0; copy < 3; ++copy) {
+        send_control(now, peer, wire::Type::close, body);
+    }
+}
+
+}  // namespace bowline::dataplane

@@ -1,0 +1,257 @@
+#pragma once
+
+// Part of worker.hpp: what comes in.
+#include "dataplane/worker.hpp"
+#include "protocol/wire/control_body.hpp"
+#include "protocol/wire/ethernet.hpp"
+
+namespace bowline::dataplane {
+
+template <Port P>
+void Worker<P>::receive(protocol::Time now) {
+    ++counters_.turns;
+    apply_commands(now);
+    std::array<Packet*, kBurst> burst;
+    const std::uint16_t count = port_.rx_burst(burst.data(), kBurst);
+    if (count == 0) {
+        return;
+    }
+    counters_.rx_packets += count;
+    for (std::uint16_t i = 0; i < count; ++i) {
+        __builtin_prefetch(port_.rx_frame(burst[i]).data);
+    }
+    for (std::uint16_t i = 0; i < count; ++i) {
+        receive_packet(now, burst[i]);
+    }
+}
+
+template <Port P>
+void Worker<P>::receive_packet(protocol::Time now, Packet* packet) {
+    namespace wire = protocol::wire;
+    const RxFrame frame = port_.rx_frame(packet);
+    const wire::Verify verify{
+        .ip_checksum = frame.ip_checksum != RxChecksum::good,
+        .udp_checksum = config_.verify_checksums && frame.udp_checksum != RxChecksum::good,
+        .demand_udp_checksum = config_.verify_checksums,
+    };
+    const wire::ParsedFrame parsed = wire::parse_frame({frame.data, frame.length}, verify);
+    if (parsed.kind == wire::FrameClass::udp) [[likely]] {
+        if (parsed.dst_port != config_.udp_port || !(parsed.dst_ip == config_.ip)) {
+            ++counters_.rx_other_address;
+        } else if (const auto segment = wire::decode(parsed.payload, config_.settings.message_max)) [[likely]] {
+            on_segment(now, packet, frame, *segment);
+            return;
+        } else {
+            ++decode_errors_[static_cast<std::size_t>(segment.error())];
+        }
+    } else if (parsed.kind != wire::FrameClass::stray) {
+        pass_to_control(Notice::Kind::frame, kNoPeer, packet, frame);
+        return;
+    } else {
+        ++strays_[static_cast<std::size_t>(parsed.stray)];
+    }
+    port_.free(packet);
+}
+
+template <Port P>
+void Worker<P>::on_segment(protocol::Time now, Packet* packet, const RxFrame& frame,
+                           const protocol::wire::Segment& segment) {
+    namespace wire = protocol::wire;
+    const wire::Header& header = segment.header;
+    switch (header.type) {
+        case wire::Type::hello:
+        case wire::Type::hello_ack:
+            pass_to_control(Notice::Kind::frame, kNoPeer, packet, frame);
+            return;
+        case wire::Type::reset:
+            pass_to_control(Notice::Kind::reset, kNoPeer, packet, frame);
+            return;
+        default:
+            break;
+    }
+    // A tag is never 0, so that a free slot matches nothing.
+    if (header.slot >= slots_.size() || header.tag == 0 || slots_[header.slot].tag != header.tag) [[unlikely]] {
+        ++counters_.rx_unknown_tag;
+        pass_to_control(Notice::Kind::unknown_tag, kNoPeer, packet, frame);
+        return;
+    }
+    Peer& peer = *peers_[peer_of_slot(header.slot)];
+    if (slots_[header.slot].expected) [[unlikely]] {
+        Notice* const notice = notices_.try_claim();
+        if (notice == nullptr || !associate(now, peer, peer.candidate)) {
+            counters_.notices_refused += notice == nullptr ? 1U : 0U;
+            port_.free(packet);  // no room to tell control or the application of this yet: the peer will ask again
+            return;
+        }
+        *notice = {.kind = Notice::Kind::associated, .peer = peer.index, .local_tag = header.tag};
+        notices_.publish();
+    }
+    activity_[peer.index].last_heard_ns.store(now.ns(), std::memory_order_relaxed);
+    if (header.has(wire::kFlagAck)) {
+        on_ack(now, peer, segment);
+    }
+    bool kept = false;
+    switch (header.type) {
+        case wire::Type::data:
+            kept = on_data(now, peer, packet, segment);
+            break;
+        case wire::Type::ack:
+            ++counters_.rx_ack_only;
+            break;
+        case wire::Type::probe:
+            peer.answer_probe = true;
+            break;
+        case wire::Type::heartbeat:
+            break;
+        case wire::Type::hello_done:
+            pass_to_control(Notice::Kind::frame, peer.index, packet, frame);
+            kept = true;
+            break;
+        case wire::Type::close:
+            if (const auto body = wire::decode_close(segment.content);
+                body && body->reason == wire::CloseReason::orderly_stop) {
+                // The peer's last word on what stands in its ring: what is beyond it will never get there.
+                peer.send.acknowledge_up_to(now, protocol::Seqno(body->rcv_nxt),
+                                            [this](Packet* p) { release_data(p); });
+                pass_to_control(Notice::Kind::close, peer.index, packet, frame);
+                kept = true;
+            } else {
+                ++counters_.rx_unexpected;
+            }
+            break;
+        default:
+            ++counters_.rx_unexpected;
+            break;
+    }
+    mark_dirty(peer);
+    if (!kept) {
+        port_.free(packet);
+    }
+}
+
+template <Port P>
+void Worker<P>::on_ack(protocol::Time now, Peer& peer, const protocol::wire::Segment& segment) {
+    const protocol::wire::Header& header = segment.header;
+    const protocol::AckInfo ack{
+        .conn_id = header.ack_conn_id,
+        .cum_ack = header.cum_ack,
+        .window_pkts = header.window,
+        .echo = header.has(protocol::wire::kFlagEcho) ? std::optional(header.echo) : std::nullopt,
+        .sack = segment.sack,
+    };
+    peer.send.on_ack(now, ack, [this](Packet* p) { release_data(p); });
+}
+
+template <Port P>
+bool Worker<P>::on_data(protocol::Time now, Peer& peer, Packet* packet, const protocol::wire::Segment& segment) {
+    using Verdict = protocol::ReceiveStream::Verdict;
+    if (peer.stopping) {
+        return false;  // the peer has been told where its stream ended
+    }
+    const protocol::wire::Header& header = segment.header;
+    if (header.conn_id > peer.receive.conn_id() && header.has(protocol::wire::kFlagFirst) &&
+        peer.events.free() <= kEventsAtEnd) [[unlikely]] {
+        ++counters_.events_full;  // it may open a connection, of which there is no room to tell yet: it comes again
+        return false;
+    }
+    const std::uint64_t consumed = peer.ring.reclaimed();
+    const protocol::ReceiveStream::Admission admission = peer.receive.admit(
+        now, segment, consumed, [&](std::uint64_t position) { drop_position(peer, position); });
+    if (admission.opened) [[unlikely]] {
+        push_event(peer, {.first = segment.first.first_message, .kind = PeerEvent::Kind::opened});
+    }
+    if (admission.verdict != Verdict::stale && admission.verdict != Verdict::no_window &&
+        admission.verdict != Verdict::too_old) [[likely]] {
+        // What is echoed says which transmission an ack answers: it is of a packet that the ack counts or asks about.
+        peer.newest_timestamp = header.timestamp;
+        peer.has_timestamp = true;
+    }
+    const ReceiveRing::Slot slot{.packet = packet,
+                                 .content = segment.content.data(),
+                                 .bytes = static_cast<std::uint32_t>(segment.content.size())};
+    if (admission.verdict == Verdict::in_order) [[likely]] {
+        peer.ring.store(admission.position, slot);
+        peer.receive.advance(now, consumed);
+        peer.ring.publish(peer.receive.window().next_position());
+        mark_ready(peer);
+        return true;
+    }
+    if (admission.verdict == Verdict::out_of_order) {
+        peer.ring.store(admission.position, slot);
+        peer.receive.hold(admission.seqno);
+        return true;
+    }
+    return false;
+}
+
+template <Port P>
+void Worker<P>::pass_to_control(Notice::Kind kind, PeerIndex peer, Packet* packet, const RxFrame& frame) {
+    // What comes from the network may fill the ring; what control must hear of has its room kept.
+    const bool room = notices_.free() > std::size_t{kNoticesPerPeer} * peers_.size();
+    Notice* notice = room ? notices_.try_claim() : nullptr;
+    if (notice == nullptr) {
+        ++counters_.notices_refused;
+        port_.free(packet);
+        return;
+    }
+    *notice = {.kind = kind, .peer = peer, .local_tag = 0, .length = frame.length, .packet = packet, .bytes = frame.data};
+    notices_.publish();
+}
+
+template <Port P>
+template <typename OnMessage, typename OnEvent>
+std::size_t Worker<P>::read(std::size_t limit, OnMessage&& on_message, OnEvent&& on_event) {
+    std::size_t count = 0;
+    std::size_t kept = 0;
+    // A share each, so that a peer that floods does not keep the others waiting for a whole batch.
+    const std::size_t share = ready_count_ <= 1 ? limit : std::max<std::size_t>(limit / ready_count_, 1);
+    for (std::size_t i = 0; i < ready_count_; ++i) {
+        Peer& peer = *peers_[ready_[i]];
+        if (count < limit) {
+            reading_[reading_count_++] = peer.index;
+            count += peer.reader.read(
+                std::min(share, limit - count),
+                [&](const std::byte* bytes, std::uint32_t size, std::uint64_t number, Packet* packet) {
+                    on_message(peer.index, bytes, size, number, packet);
+                },
+                [&](const PeerEvent& event) { on_event(peer.index, event); });
+        }
+        if (peer.reader.has_work()) {
+            ready_[kept++] = peer.index;
+        } else {
+            peer.ready = false;
+        }
+    }
+    if (kept > 1 && kept == ready_count_) {
+        std::rotate(ready_.begin(), ready_.begin() + 1, ready_.begin() + static_cast<std::ptrdiff_t>(kept));
+    }
+    ready_count_ = kept;
+    return count;
+}
+
+template <Port P>
+template <typename Ready>
+void Worker<P>::take_ready(Ready&& ready) {
+    for (std::size_t i = 0; i < ready_count_; ++i) {
+        peers_[ready_[i]]->ready = false;
+        ready(ready_[i]);
+    }
+    ready_count_ = 0;
+}
+
+template <Port P>
+void Worker<P>::finish_batch() {
+    for (std::size_t i = 0; i < reading_count_; ++i) {
+        Peer& peer = *peers_[reading_[i]];
+        peer.reader.finish_batch();
+        if (peer.ring.reclaim([this](Packet* packet) { port_.free(packet); })) {
+            peer.receive.on_consumed(peer.ring.reclaimed());
+            if (peer.receive.ack_due(protocol::Time())) {
+                mark_dirty(peer);
+            }
+        }
+    }
+    reading_count_ = 0;
+}
+
+}  // namespace bowline::dataplane
