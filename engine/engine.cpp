@@ -1,0 +1,313 @@
+#include "bowline/engine.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "engine/state.hpp"
+
+namespace bowline {
+
+using detail::EngineState;
+using detail::PeerState;
+
+namespace {
+
+SendStatus status_of(dataplane::Offer offer) {
+    switch (offer) {
+        case dataplane::Offer::accepted:
+            return SendStatus::accepted;
+        case dataplane::Offer::back_pressured:
+            return SendStatus::back_pressured;
+        case dataplane::Offer::excluded:
+            return SendStatus::excluded;
+        case dataplane::Offer::closed:
+            return SendStatus::closed;
+        case dataplane::Offer::too_large:
+            return SendStatus::too_large;
+    }
+    return SendStatus::closed;
+}
+
+}  // namespace
+
+const char* to_string(SendStatus status) {
+    switch (status) {
+        case SendStatus::accepted:
+            return "accepted";
+        case SendStatus::back_pressured:
+            return "back-pressured";
+        case SendStatus::excluded:
+            return "excluded";
+        case SendStatus::closed:
+            return "closed";
+        case SendStatus::too_large:
+            return "too large";
+        case SendStatus::wrong_thread:
+            return "wrong thread";
+    }
+    return "unknown";
+}
+
+const char* to_string(Event::Kind kind) {
+    switch (kind) {
+        case Event::Kind::peer_up:
+            return "PeerUp";
+        case Event::Kind::peer_down:
+            return "PeerDown";
+        case Event::Kind::undelivered:
+            return "Undelivered";
+        case Event::Kind::gap:
+            return "Gap";
+        case Event::Kind::view_changed:
+            return "ViewChanged";
+    }
+    return "unknown";
+}
+
+const char* to_string(Event::Down down) {
+    switch (down) {
+        case Event::Down::none:
+            return "none";
+        case Event::Down::stopped:
+            return "stopped";
+        case Event::Down::silent:
+            return "silent";
+        case Event::Down::restarted:
+            return "restarted";
+        case Event::Down::gave_up:
+            return "gave up";
+    }
+    return "unknown";
+}
+
+const char* to_string(Certainty certainty) {
+    return certainty == Certainty::undelivered ? "undelivered" : "uncertain";
+}
+
+// — Peer —
+
+SendResult Peer::send(std::span<const std::byte> bytes) {
+    EngineState& engine = *state_->engine;
+    if (!engine.on_owner_thread()) [[unlikely]] {
+        return {.status = SendStatus::wrong_thread, .number = 0};
+    }
+    if (engine.stop != EngineState::Stop::running) [[unlikely]] {
+        return {.status = SendStatus::closed, .number = 0};
+    }
+    std::uint64_t number = 0;
+    const dataplane::Offer offer =
+        engine.is_dedicated()
+            ? engine.application->offer(state_->index, bytes.data(), bytes.size(), number)
+            : engine.worker->offer(state_->index, engine.now, bytes.data(), bytes.size(), number);
+    if (offer != dataplane::Offer::accepted) [[unlikely]] {
+        return {.status = status_of(offer), .number = 0};
+    }
+    state_->accepted = number;
+    return {.status = SendStatus::accepted, .number = number};
+}
+
+std::optional<Claim> Peer::try_claim(std::size_t size, SendStatus* why) {
+    EngineState& engine = *state_->engine;
+    SendStatus status = SendStatus::wrong_thread;
+    if (engine.on_owner_thread()) [[likely]] {
+        std::byte* at = nullptr;
+        dataplane::Offer offer = dataplane::Offer::closed;
+        if (engine.stop == EngineState::Stop::running) [[likely]] {
+            offer = engine.is_dedicated() ? engine.application->try_claim(state_->index, size, at)
+                                          : engine.worker->try_claim(state_->index, engine.now, size, at);
+        }
+        if (offer == dataplane::Offer::accepted) [[likely]] {
+            return Claim(state_, {at, size});
+        }
+        status = status_of(offer);
+    }
+    if (why != nullptr) {
+        *why = status;
+    }
+    return std::nullopt;
+}
+
+std::size_t Peer::claim_max() const {
+    const EngineState& engine = *state_->engine;
+    return engine.is_dedicated() ? engine.application->claim_max(state_->index)
+                                 : engine.worker->claim_max(state_->index);
+}
+
+std::string_view Peer::name() const { return state_ != nullptr ? std::string_view(state_->name) : std::string_view(); }
+
+PeerStatus Peer::status() const {
+    EngineState& engine = *state_->engine;
+    PeerStatus status;
+    if (engine.worker == nullptr || !engine.on_owner_thread()) {
+        return status;
+    }
+    status = engine.is_dedicated() ? engine.take_snapshot().peers[state_->index]
+                                   : detail::status_of(*engine.worker, state_->index);
+    status.up = state_->up;
+    status.sent = state_->accepted;
+    status.delivered = state_->delivered;
+    return status;
+}
+
+// — Claim —
+
+Claim::~Claim() = default;  // nothing was published: what is not committed never was
+
+SendResult Claim::commit() {
+    PeerState* const peer = std::exchange(peer_, nullptr);
+    if (peer == nullptr || !peer->engine->on_owner_thread()) {
+        return {.status = SendStatus::wrong_thread, .number = 0};
+    }
+    EngineState& engine = *peer->engine;
+    peer->accepted = engine.is_dedicated() ? engine.application->commit_claim(peer->index, bytes_.size())
+                                           : engine.worker->commit_claim(peer->index, bytes_.size());
+    return {.status = SendStatus::accepted, .number = peer->accepted};
+}
+
+// — Message —
+
+std::optional<HeldMessage> Message::hold() const {
+    EngineState& engine = *peer_.state_->engine;
+    if (!engine.on_owner_thread() || engine.held >= engine.config.held_max) {
+        return std::nullopt;
+    }
+    if (buffer_ != nullptr) {
+        ++engine.held;
+        engine.port->ref(static_cast<protocol::Packet*>(static_cast<void*>(buffer_)));
+        return HeldMessage(peer_, number_, {data_, size_}, buffer_);
+    }
+    // Put together from several packets in a buffer that the next such message needs: this one moves out.
+    auto* copy = new (std::nothrow) std::byte[size_];
+    if (copy == nullptr) {
+        return std::nullopt;
+    }
+    ++engine.held;
+    std::memcpy(copy, data_, size_);
+    return HeldMessage(peer_, number_, {copy, size_}, nullptr);
+}
+
+HeldMessage::HeldMessage(HeldMessage&& other) noexcept
+    : peer_(std::exchange(other.peer_, Peer())),
+      number_(other.number_),
+      bytes_(other.bytes_),
+      buffer_(std::exchange(other.buffer_, nullptr)) {}
+
+HeldMessage& HeldMessage::operator=(HeldMessage&& other) noexcept {
+    std::swap(peer_, other.peer_);
+    std::swap(number_, other.number_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(buffer_, other.buffer_);
+    return *this;
+}
+
+HeldMessage::~HeldMessage() { release(); }
+
+void HeldMessage::release() {
+    if (peer_.state_ == nullptr) {
+        return;
+    }
+    EngineState& engine = *peer_.state_->engine;
+    --engine.held;
+    if (buffer_ != nullptr) {
+        engine.port->free(static_cast<protocol::Packet*>(static_cast<void*>(buffer_)));
+    } else {
+        delete[] bytes_.data();
+    }
+    peer_ = Peer();
+}
+
+// — Engine —
+
+Engine::Engine(std::unique_ptr<EngineState> state) : state_(std::move(state)) {}
+Engine::Engine(Engine&& other) noexcept = default;
+
+Engine::~Engine() {
+    if (state_ != nullptr && state_->stop != EngineState::Stop::done && state_->on_owner_thread()) {
+        struct Ignore {
+            void on_message(const Message& /*message*/) {}
+            void on_event(const Event& /*event*/) {}
+        };
+        stop(Ignore());
+    }
+}
+
+Result<Peer> Engine::peer(std::string_view name) const {
+    std::string known;
+    for (const std::unique_ptr<PeerState>& peer : state_->peers) {
+        if (peer->name == name) {
+            return Peer(peer.get());
+        }
+        known += (known.empty() ? "" : ", ") + peer->name;
+    }
+    return Error{Error::Kind::configuration,
+                 "no peer '" + std::string(name) + "' is configured" +
+                     (known.empty() ? "; there are none: add --peer NAME=ADDRESS or a [[peer]] table"
+                                    : "; there is: " + known)};
+}
+
+std::vector<Peer> Engine::peers() const {
+    std::vector<Peer> peers;
+    for (const std::unique_ptr<PeerState>& peer : state_->peers) {
+        peers.push_back(Peer(peer.get()));
+    }
+    return peers;
+}
+
+std::span<const detail::Item> Engine::begin_poll(std::size_t limit) {
+    if (!state_->on_owner_thread()) [[unlikely]] {
+        return {};
+    }
+    return state_->begin_poll(limit);
+}
+
+void Engine::end_poll() {
+    if (state_->on_owner_thread()) [[likely]] {
+        state_->end_poll();
+    }
+}
+
+bool Engine::begin_stop(std::chrono::nanoseconds linger) {
+    if (!state_->on_owner_thread() || state_->stop != EngineState::Stop::running) {
+        return false;
+    }
+    state_->stop = EngineState::Stop::draining;
+    state_->stop_deadline = state_->clock.now() + protocol::Duration::ns(linger.count());
+    if (state_->is_dedicated()) {
+        state_->application->begin_stop();
+    }
+    state_->stop_accepting.store(true, std::memory_order_release);
+    return true;
+}
+
+bool Engine::stop_done() {
+    state_->step_stop();
+    return state_->stop == EngineState::Stop::done;
+}
+
+void Engine::finish_stop() { state_->tear_down(); }
+
+std::vector<Counter> Engine::counters() const {
+    std::vector<Counter> counters;
+    if (state_->worker == nullptr || !state_->on_owner_thread()) {
+        return counters;
+    }
+    counters = state_->is_dedicated() ? state_->take_snapshot().named : detail::counters_of(*state_->worker);
+    state_->controller->counters().for_each([&](const char* group, const char* name, std::uint64_t value) {
+        counters.push_back({std::string(group) + "_" + name, value});
+    });
+    const dataplane::dpdk::DeviceStats stats = state_->device->stats();
+    counters.push_back({"device_rx_packets", stats.rx_packets});
+    counters.push_back({"device_tx_packets", stats.tx_packets});
+    counters.push_back({"device_rx_missed", stats.rx_missed});
+    counters.push_back({"device_rx_errors", stats.rx_errors});
+    counters.push_back({"device_tx_errors", stats.tx_errors});
+    counters.push_back({"device_rx_no_buffer", stats.rx_no_buffer});
+    for (const dataplane::dpdk::NamedCounter& counter : dataplane::dpdk::kPortCounters) {
+        counters.push_back({std::string(counter.name), state_->port->counters().*counter.value});
+    }
+    return counters;
+}
+
+std::string Engine::describe() const { return state_->description; }
+
+}  // namespace bowline

@@ -1,0 +1,71 @@
+#include "engine/sizing.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace bowline::engine {
+
+namespace {
+
+/// Acks, control packets and copies of what the device still owns never wait for data to be acknowledged.
+constexpr std::uint32_t kReservePkts = 1024;
+constexpr std::uint32_t kWindowMin = 2;
+/// What an engine takes at most when it may decide: 96 Ki packets are about 230 MB at an MTU of 1500.
+constexpr std::uint32_t kPoolAutoMax = 96U << 10U;
+/// The device's rings, on both sides, and bursts under way.
+constexpr std::uint32_t kDevicePkts = 8192;
+
+}  // namespace
+
+Result<Sizing> size_engine(const Config& config) {
+    const auto peers = static_cast<std::uint32_t>(std::max<std::size_t>(config.peers.size(), 1));
+    // What the application holds is taken from receiving, so it is kept apart as well.
+    const std::uint32_t reserve = kReservePkts + config.held_max;
+    Sizing sizing;
+    sizing.window_pkts = config.window;
+    sizing.send_queue_pkts = config.send_queue;
+    const std::uint64_t wanted =
+        reserve + std::uint64_t{peers} * (2 * std::uint64_t{config.window} + config.send_queue);
+    sizing.pool_pkts = config.packet_pool != 0
+                           ? config.packet_pool
+                           : static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, kPoolAutoMax));
+    if (sizing.pool_pkts < reserve + 4 * kWindowMin * peers) {
+        return Error{Error::Kind::configuration,
+                     "packet_pool = " + std::to_string(sizing.pool_pkts) + " is too small for " + std::to_string(peers) +
+                         " peers: at least " + std::to_string(reserve + 4 * kWindowMin * peers) +
+                         " packets are needed; raise packet_pool, or leave it out to have it chosen"};
+    }
+    // Half of what is not reserved for receiving, half for sending.
+    const std::uint32_t share = (sizing.pool_pkts - reserve) / 2 / peers;
+    if (share < config.window) {
+        sizing.window_pkts = std::bit_floor(share);
+        sizing.warning = "window = " + std::to_string(config.window) + " packets for each of " + std::to_string(peers) +
+                         " peers does not fit in a pool of " + std::to_string(sizing.pool_pkts) +
+                         " packets: using a window of " + std::to_string(sizing.window_pkts) +
+                         "; raise packet_pool to have it all";
+    }
+    sizing.data_pkts_max = sizing.pool_pkts - reserve - peers * sizing.window_pkts;
+    const std::uint64_t packet_bytes = std::max<std::uint64_t>(config.mtu + 18, 2048) + 512;
+    const std::uint64_t bytes = (sizing.pool_pkts + kDevicePkts) * packet_bytes;
+    sizing.memory_mb =
+        config.memory_mb != 0 ? config.memory_mb : static_cast<std::uint32_t>((bytes + bytes / 8) >> 20U) + 48;
+    return sizing;
+}
+
+protocol::Settings protocol_settings(const Config& config, const Sizing& sizing) {
+    using protocol::Duration;
+    protocol::Settings settings;
+    settings.window_pkts = sizing.window_pkts;
+    settings.send_queue_pkts = sizing.send_queue_pkts;
+    settings.message_max = config.message_max;
+    settings.ack_every_pkts = config.ack_every;
+    settings.ack_delay = Duration::ns(config.ack_delay_ns);
+    settings.rto_min = Duration::ns(config.rto_min_ns);
+    settings.rto_max = Duration::ns(config.rto_max_ns);
+    settings.give_up = Duration::ns(config.give_up_ns);
+    settings.heartbeat = Duration::ns(config.heartbeat_ns);
+    settings.suspect_after = Duration::ns(config.suspect_after_ns);
+    return settings;
+}
+
+}  // namespace bowline::engine

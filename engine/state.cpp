@@ -1,0 +1,312 @@
+#include "engine/state.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace bowline::detail {
+
+using dataplane::PeerEvent;
+using dataplane::PeerIndex;
+
+namespace {
+
+Event::Down down_of(dataplane::DownReason reason) {
+    switch (reason) {
+        case dataplane::DownReason::none:
+            return Event::Down::none;
+        case dataplane::DownReason::stopped:
+            return Event::Down::stopped;
+        case dataplane::DownReason::silent:
+            return Event::Down::silent;
+        case dataplane::DownReason::restarted:
+            return Event::Down::restarted;
+        case dataplane::DownReason::gave_up:
+            return Event::Down::gave_up;
+    }
+    return Event::Down::none;
+}
+
+}  // namespace
+
+EngineState::~EngineState() { tear_down(); }
+
+void EngineState::add_message(PeerIndex peer, const std::byte* bytes, std::uint32_t size, std::uint64_t number,
+                              protocol::Packet* packet) {
+    items.push_back({.data = bytes,
+                     .number = number,
+                     .peer = peers[peer].get(),
+                     .buffer = static_cast<Opaque*>(static_cast<void*>(packet)),
+                     .size = size,
+                     .reserved = 0});
+    peers[peer]->delivered = number;
+}
+
+void EngineState::add_event(PeerIndex index, const PeerEvent& event) {
+    PeerState& peer = *peers[index];
+    Event& out = events.emplace_back();
+    out.peer.state_ = &peer;
+    out.first = event.first;
+    out.last = event.last;
+    switch (event.kind) {
+        case PeerEvent::Kind::up:
+            out.kind = Event::Kind::peer_up;
+            peer.up = true;
+            break;
+        case PeerEvent::Kind::down:
+            out.kind = Event::Kind::peer_down;
+            out.down = down_of(event.down);
+            peer.up = false;
+            break;
+        case PeerEvent::Kind::undelivered:
+            out.kind = Event::Kind::undelivered;
+            out.certainty = event.certain ? Certainty::undelivered : Certainty::uncertain;
+            break;
+        case PeerEvent::Kind::opened:
+        case PeerEvent::Kind::restarted:
+            out.kind = Event::Kind::gap;
+            break;
+    }
+    items.push_back({.data = static_cast<const std::byte*>(static_cast<const void*>(&out)),
+                     .number = 0,
+                     .peer = &peer,
+                     .buffer = nullptr,
+                     .size = 0,
+                     .reserved = 0});
+}
+
+std::span<const Item> EngineState::begin_poll(std::size_t limit) {
+    items.clear();
+    events.clear();
+    if (worker == nullptr) {
+        return {};
+    }
+    now = clock.now();
+    const std::size_t most = std::min(limit, items.capacity());
+    const auto on_message = [this](PeerIndex peer, const std::byte* bytes, std::uint32_t size, std::uint64_t number,
+                                   protocol::Packet* packet) { add_message(peer, bytes, size, number, packet); };
+    const auto on_event = [this](PeerIndex peer, const PeerEvent& event) { add_event(peer, event); };
+    if (is_dedicated()) {
+        application->read(most, on_message, on_event);
+    } else {
+        worker->receive(now);
+        worker->read(most, on_message, on_event);
+    }
+    return items;
+}
+
+void EngineState::end_poll() {
+    if (worker == nullptr) {
+        return;
+    }
+    if (is_dedicated()) {
+        application->finish_batch();
+        return;
+    }
+    worker->finish_batch();
+    worker->send(now);
+    control->worker_turned();
+}
+
+// — dedicated mode —
+
+void EngineState::run_dedicated() {
+    if (config.cpu >= 0) {
+        cpu_set_t cpus;
+        CPU_ZERO(&cpus);
+        CPU_SET(static_cast<std::size_t>(config.cpu), &cpus);
+        sched_setaffinity(0, sizeof cpus, &cpus);  // start() has seen to it that the CPU exists
+    }
+    const dataplane::dpdk::WorkerThread registration;
+    while (!dedicated_end.load(std::memory_order_acquire)) {
+        const protocol::Time turn = clock.now();
+        worker->receive(turn);
+        to_worker->answer([&](PeerIndex peer) { worker->on_doorbell(peer); });
+        worker->send(turn);
+        if (report_asked.load(std::memory_order_relaxed) && !report_done.load(std::memory_order_relaxed)) [[unlikely]] {
+            worker->report_all(turn);
+            worker->take_ready([&](PeerIndex peer) { from_worker->ring(peer); });
+            report_done.store(true, std::memory_order_release);
+        }
+        worker->take_ready([&](PeerIndex peer) { from_worker->ring(peer); });
+        if (snapshot_asked.load(std::memory_order_acquire)) [[unlikely]] {
+            fill_snapshot();
+            snapshot_asked.store(false, std::memory_order_release);
+        }
+        control->worker_turned();
+    }
+}
+
+void EngineState::fill_snapshot() {
+    for (std::size_t i = 0; i < snapshot.peers.size(); ++i) {
+        snapshot.peers[i] = detail::status_of(*worker, static_cast<PeerIndex>(i));
+    }
+    snapshot.named = counters_of(*worker);
+    snapshot.drained = worker->drained();
+}
+
+const Snapshot& EngineState::take_snapshot() {
+    if (dedicated.joinable()) {
+        snapshot_asked.store(true, std::memory_order_release);
+        while (snapshot_asked.load(std::memory_order_acquire)) {
+            std::this_thread::yield();  // the worker's next turn answers
+        }
+    }
+    return snapshot;
+}
+
+// — stopping —
+
+bool EngineState::drained() { return is_dedicated() ? take_snapshot().drained : worker->drained(); }
+
+void EngineState::step_stop() {
+    const protocol::Time time = clock.now();
+    const bool late = time >= stop_deadline;
+    switch (stop) {
+        case Stop::running:
+        case Stop::done:
+            break;
+        case Stop::draining:
+            if (drained() || late) {
+                // What the peers are told now stays true: nothing is admitted after it.
+                control->begin_stop();
+                stop = Stop::saying_farewell;
+                stop_deadline = time + protocol::Duration::ms(200);
+            }
+            break;
+        case Stop::saying_farewell:
+            if ((control->farewell_said() && commands->empty()) || late) {
+                report_asked.store(true, std::memory_order_release);
+                if (!is_dedicated()) {
+                    worker->send(time);
+                    worker->report_all(time);
+                }
+                stop = Stop::reporting;
+                stop_deadline = time + protocol::Duration::ms(200);
+            }
+            break;
+        case Stop::reporting: {
+            const bool said = !is_dedicated() || report_done.load(std::memory_order_acquire);
+            // The last reports are handed out by the polls of this loop; when one brings nothing, they have been.
+            if ((said && items.empty()) || late) {
+                stop = Stop::done;
+            }
+            break;
+        }
+    }
+}
+
+void EngineState::tear_down() {
+    stop = Stop::done;
+    if (dedicated.joinable()) {
+        dedicated_end.store(true, std::memory_order_release);
+        dedicated.join();
+    }
+    if (control != nullptr) {
+        control->join();
+    }
+    // Frames that control has not given back come home with the notices' ring.
+    if (notices != nullptr && port != nullptr) {
+        while (dataplane::Notice* notice = notices->front()) {
+            if (notice->packet != nullptr) {
+                port->free(notice->packet);
+            }
+            notices->pop();
+        }
+    }
+    control.reset();
+    controller.reset();
+    application.reset();
+    worker.reset();
+    worker_thread.reset();
+    port.reset();
+    device.reset();
+    if (eal_started) {
+        dataplane::dpdk::stop_eal();
+        eal_started = false;
+    }
+}
+
+// — figures —
+
+PeerStatus status_of(const EngineWorker& worker, PeerIndex index) {
+    const dataplane::Peer& peer = worker.peer(index);
+    PeerStatus status;
+    status.up = peer.up;
+    status.acknowledged = peer.send.acknowledged_message();
+    status.queued_packets = peer.send.window().queued_pkts();
+    status.in_flight_packets = peer.send.window().unacked_pkts();
+    status.packets_sent = peer.send.counters().packets;
+    status.retransmits = peer.send.counters().retransmits;
+    status.acks_received = peer.send.counters().acks;
+    status.srtt_ns = peer.send.rtt().srtt().ns();
+    return status;
+}
+
+std::vector<Counter> counters_of(const EngineWorker& worker) {
+    std::vector<Counter> out;
+    const dataplane::WorkerCounters& c = worker.counters();
+    out.push_back({"rx_packets", c.rx_packets});
+    out.push_back({"tx_packets", c.tx_packets});
+    out.push_back({"rx_other_address", c.rx_other_address});
+    out.push_back({"rx_unknown_tag", c.rx_unknown_tag});
+    out.push_back({"rx_ack_packets", c.rx_ack_only});
+    out.push_back({"rx_unexpected", c.rx_unexpected});
+    out.push_back({"notices_refused", c.notices_refused});
+    out.push_back({"no_packet", c.no_packet});
+    out.push_back({"events_full", c.events_full});
+    out.push_back({"tx_refused", c.tx_refused});
+    out.push_back({"tx_dropped", c.tx_dropped});
+    out.push_back({"turns", c.turns});
+    protocol::SendCounters sent;
+    protocol::ReceiveCounters received;
+    for (std::size_t i = 0; i < worker.peer_count(); ++i) {
+        const protocol::SendCounters& s = worker.peer(static_cast<PeerIndex>(i)).send.counters();
+        sent.packets += s.packets;
+        sent.retransmits += s.retransmits;
+        sent.tail_probes += s.tail_probes;
+        sent.timeouts += s.timeouts;
+        sent.window_probes += s.window_probes;
+        sent.acks += s.acks;
+        sent.stale_acks += s.stale_acks;
+        sent.lost += s.lost;
+        sent.spurious += s.spurious;
+        const protocol::ReceiveCounters& r = worker.peer(static_cast<PeerIndex>(i)).receive.counters();
+        received.packets += r.packets;
+        received.duplicates += r.duplicates;
+        received.out_of_order += r.out_of_order;
+        received.beyond_window += r.beyond_window;
+        received.stale += r.stale;
+        received.no_window += r.no_window;
+        received.too_old += r.too_old;
+        received.acks_sent += r.acks_sent;
+    }
+    out.push_back({"data_packets_sent", sent.packets});
+    out.push_back({"retransmits", sent.retransmits});
+    out.push_back({"tail_probes", sent.tail_probes});
+    out.push_back({"timeouts", sent.timeouts});
+    out.push_back({"window_probes", sent.window_probes});
+    out.push_back({"acks_received", sent.acks});
+    out.push_back({"stale_acks", sent.stale_acks});
+    out.push_back({"packets_lost", sent.lost});
+    out.push_back({"spurious_retransmits", sent.spurious});
+    out.push_back({"data_packets_admitted", received.packets});
+    out.push_back({"duplicates", received.duplicates});
+    out.push_back({"out_of_order", received.out_of_order});
+    out.push_back({"beyond_window", received.beyond_window});
+    out.push_back({"stale_data", received.stale});
+    out.push_back({"no_window", received.no_window});
+    out.push_back({"too_old", received.too_old});
+    out.push_back({"acks_sent", received.acks_sent});
+    for (std::size_t i = 1; i < protocol::wire::kDecodeErrors; ++i) {
+        const auto error = static_cast<protocol::wire::DecodeError>(i);
+        out.push_back({std::string("rx_malformed_") + protocol::wire::name_of(error), worker.decode_errors(error)});
+    }
+    for (std::size_t i = 1; i < protocol::wire::kStrays; ++i) {
+        const auto stray = static_cast<protocol::wire::Stray>(i);
+        out.push_back({std::string("rx_stray_") + protocol::wire::name_of(stray), worker.strays(stray)});
+    }
+    return out;
+}
+
+}  // namespace bowline::detail

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/controller.hpp"
+#include "dataplane/control_messages.hpp"
+#include "dataplane/spsc_ring.hpp"
+#include "protocol/random.hpp"
+#include "protocol/settings.hpp"
+#include "sim/application.hpp"
+#include "sim/clock.hpp"
+#include "sim/network.hpp"
+#include "sim/oracle.hpp"
+#include "sim/sim_port.hpp"
+
+namespace bowline::sim {
+
+/// What a simulated node is.
+struct NodeConfig {
+    std::string name;
+    protocol::Settings settings;
+    ApplicationConfig application;
+    SimPortConfig port;
+    std::uint16_t packet_bytes_max = 1472;  ///< UDP payload
+    std::uint32_t pool_packets = 1024;
+    std::uint32_t data_packets_max = 512;
+    Duration turn = Duration::ns(500);  ///< of its loop: between the beginnings of two turns
+    Duration clock_offset;              ///< its clock minus the simulation's
+};
+
+/// A process on a simulated machine: the shipping worker and controller, the rings between them, an application, and a
+/// device. Both threads of the engine run here by turns: first the worker receives, then control acts, then the
+/// application reads and sends, then the worker sends.
+///
+/// It takes turns only when something could be done in one (a frame, a deadline, a command, an offer), which is how a
+/// loop that polls all the time looks from outside.
+class Node final : public FrameSink {
+public:
+    /// `peers`: the names of all nodes of the simulation, this one included, in their order.
+    Node(const NodeConfig& config, NodeId id, const std::vector<std::string>& names, Clock& clock, Network& network,
+         Oracle& oracle, PacketPool& pool, protocol::Random random);
+    ~Node();
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+
+    // — the process —
+
+    /// Starts as a new incarnation. Only when it does not run.
+    void start();
+    /// Ends it from one instruction to the next. Only when it runs.
+    void crash();
+    /// Begins an orderly stop: refuses messages, waits until what is accepted is through, says good-bye.
+    void begin_stop();
+    [[nodiscard]] bool stopped() const { return stop_ == Stop::done; }
+    /// The whole process stands still; packets wait at the device.
+    void set_paused(bool paused);
+    [[nodiscard]] bool alive() const { return process_ != nullptr; }
+    [[nodiscard]] std::uint64_t incarnation() const { return alive() ? process_->incarnation : 0; }
+
+    // — its application and device —
+
+    void send(const SendJob& job);
+    void set_stalled(bool stalled);
+    void set_exhausted(bool exhausted);
+    [[nodiscard]] const Application& application() const { return application_; }
+    [[nodiscard]] const SimPort& port() const { return port_; }
+
+    // — the simulation's side —
+
+    void on_frame(std::span<const std::byte> frame) override;
+    /// The event of kind wake for this node, planned for `at`.
+    void on_wake(Time at);
+    /// The node is to take a turn soon.
+    void wake() { wake_at(clock_.now()); }
+
+    // — what is known; only when alive() —
+
+    [[nodiscard]] const SimWorker& worker() const { return process_->worker; }
+    [[nodiscard]] const control::Controller& controller() const { return process_->controller; }
+    [[nodiscard]] dataplane::PeerIndex peer_of(NodeId node) const { return application_.peer_of(node); }
+    /// Associated with `node`, and no handshake under way.
+    [[nodiscard]] bool settled_with(NodeId node) const;
+    /// Nothing is to be done: all that was sent is acknowledged, all that came is read, no ack is owed.
+    [[nodiscard]] bool idle() const { return busy_with() == nullptr; }
+    /// In words: what there is to do; nullptr: nothing.
+    [[nodiscard]] const char* busy_with() const;
+    /// What the oracle compares.
+    [[nodiscard]] SenderView sender_view(NodeId to) const;
+    [[nodiscard]] ReceiverView receiver_view(NodeId from) const;
+    [[nodiscard]] std::uint64_t turns() const { return turns_; }
+
+    /// Called after every step of this node that could have changed what the oracle looks at.
+    void set_observer(std::function<void(NodeId)> observer) { observer_ = std::move(observer); }
+    void set_log(control::LogSink log) { log_ = std::move(log); }
+
+private:
+    struct Process {
+        Process(const Node& node, std::uint64_t incarnation_of_it, SimPort& port, const control::LogSink& log,
+                std::span<const control::PeerSpec> peers, Time now);
+
+        std::uint64_t incarnation;
+        std::vector<dataplane::PeerActivity> activity;
+        dataplane::SpscRing<dataplane::Command> commands;
+        dataplane::SpscRing<dataplane::Notice> notices;
+        control::Controller controller;
+        SimWorker worker;
+    };
+    enum class Stop : std::uint8_t { none, draining, saying, done };
+
+    void turn();
+    void run_control(Time local);
+    void run_application(Time local);
+    void advance_stop(Time local);
+    void plan_next(bool more, bool moved);
+    void wake_at(Time at);
+    [[nodiscard]] Time local(Time global) const { return global + config_.clock_offset; }
+    [[nodiscard]] Time global(Time local_time) const {
+        return local_time.is_never() ? local_time : local_time - config_.clock_offset;
+    }
+
+    NodeConfig config_;
+    NodeId id_;
+    Clock& clock_;
+    Network& network_;
+    Oracle& oracle_;
+    PacketPool& pool_;
+    protocol::Random random_;
+    SimPort port_;
+    Application application_;
+    std::vector<control::PeerSpec> peers_;
+    std::unique_ptr<Process> process_;
+    std::function<void(NodeId)> observer_;
+    control::LogSink log_;
+
+    bool paused_ = false;
+    Stop stop_ = Stop::none;
+    Time next_turn_;                     ///< not before it
+    Time wake_planned_ = Time::never();  ///< of the event that counts; others are stale
+    std::uint32_t idle_turns_ = 0;       ///< in a row, though something seemed to be due
+    std::uint64_t turns_ = 0;
+};
+
+}  // namespace bowline::sim
