@@ -1,0 +1,14 @@
+#pragma once
+
+#include "bowline/result.hpp"
+
+namespace bowline::tools {
+
+/// Whether this process may run on `cpu`; the error lists the ones that it may.
+Result<void> check_cpu(int cpu);
+
+/// Pins the calling thread to one CPU. Call it once the engine has started: threads inherit their maker's CPUs, and the
+/// engine's control thread must not compete with a polling one.
+Result<void> pin_this_thread(int cpu);
+
+}  // namespace bowline::tools

@@ -1,0 +1,12 @@
+#pragma once
+
+namespace bowline::tools {
+
+/// Makes SIGINT and SIGTERM set the stop flag instead of ending the process, and SIGPIPE do nothing (a write then fails
+/// with EPIPE). A second SIGINT or SIGTERM ends the process at once. Call once, before threads start.
+void catch_stop_signals();
+
+/// True once SIGINT or SIGTERM has come. Any thread; one load.
+bool stop_requested();
+
+}  // namespace bowline::tools
