@@ -176,9 +176,12 @@ void Controller::on_hello_done(Time now, PeerIndex index, const ParsedFrame& fra
     const wire::Decoded<wire::HelloDone> done = wire::decode_hello_done(segment.content);
     if (!done) return counters_.add(done.error());
     const HandshakeRefusal refusal = peers_[index].handshake.on_hello_done(now, segment.header.tag, *done);
-    if (refusal != HandshakeRefusal::none) return counters_.add(refusal);
+    // A duplicate is the rule: the worker has seen the tag and said so first. The nonces are new, and prove where it
+    // is.
+    const bool is_first = refusal == HandshakeRefusal::none;
+    if (!is_first && refusal != HandshakeRefusal::duplicate) return counters_.add(refusal);
     on_reachable(now, index, frame.src_mac);
-    on_associated(now, index);
+    if (is_first) on_associated(now, index);
 }
 
 void Controller::refuse(Time now, HandshakeRefusal refusal, const Peer& peer, const wire::Hello& hello) {

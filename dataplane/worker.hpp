@@ -41,6 +41,9 @@ public:
 
     // — the turn —
 
+    /// Takes a burst from the device, for receive() to deal with. True when this turn has something to do, deadlines
+    /// apart: where it has not, the caller may leave out the rest of it, clock and all, but for one turn in a few.
+    bool fetch();
     void receive(protocol::Time now);
     void send(protocol::Time now);
     /// When send() next has something to do if nothing happens before; the simulator sleeps until then.
@@ -61,6 +64,9 @@ public:
     template <typename OnMessage, typename OnEvent>
     std::size_t read(std::size_t limit, OnMessage&& on_message, OnEvent&& on_event);
     void finish_batch();
+    [[nodiscard]] bool readable() const { return ready_count_ > 0; }
+    /// The application has sent something, or something else waits to leave.
+    [[nodiscard]] bool has_to_send() const { return dirty_count_ > 0 || tx_count_ > 0; }
 
     // — working for an application on another thread (dedicated mode) —
 
@@ -118,6 +124,7 @@ private:
     void apply(protocol::Time now, const Command& command);
     void expect(Peer& peer, const Association& association);
     bool associate(protocol::Time now, Peer& peer, const Association& association);
+    static bool goes_on_with_a_message(const Peer& peer);
     void resume_sending(protocol::Time now, Peer& peer, const Association& association, bool restarted);
     void dissociate(protocol::Time now, Peer& peer, DownReason reason);
     void report_abandoned(protocol::Time now, Peer& peer, bool nothing_uncertain);
@@ -189,6 +196,8 @@ private:
     std::size_t ready_count_ = 0;
     std::vector<PeerIndex> reading_;  ///< peers that the present batch has read from
     std::size_t reading_count_ = 0;
+    std::array<Packet*, kBurst> burst_{};  ///< fetched, not yet dealt with
+    std::uint16_t burst_count_ = 0;
     std::array<Packet*, kTxBatch> tx_{};
     std::size_t tx_count_ = 0;
     std::uint64_t data_packets_ = 0;  ///< of the pool, in open packets and send windows

@@ -49,6 +49,7 @@ Worker<P>::~Worker() {
         }
         commands_.pop();
     }
+    port_.free_bulk(burst_.data(), burst_count_);
     port_.free_bulk(tx_.data(), static_cast<std::uint32_t>(tx_count_));
 }
 
@@ -180,6 +181,15 @@ bool Worker<P>::associate(protocol::Time now, Peer& peer, const Association& ass
     return true;
 }
 
+/// True when what the peer has not acknowledged begins with the beginning of a message, wherever it waits.
+template <Port P>
+bool Worker<P>::goes_on_with_a_message(const Peer& peer) {
+    if (!peer.send.drained()) {
+        return peer.send.at_boundary();
+    }
+    return peer.open.has_frames() ? peer.open.boundary : peer.large.cut == 0;
+}
+
 /// What becomes of what is unacknowledged: it goes on where the peer remembers it, is sent again where the peer
 /// certainly never had it, and is reported where nobody can know (R5, R8).
 template <Port P>
@@ -190,7 +200,7 @@ void Worker<P>::resume_sending(protocol::Time now, Peer& peer, const Association
         report_abandoned(now, peer, false);
     } else if (memory.known && memory.incarnation == config_.incarnation && memory.stream_id == peer.send.stream_id()) {
         peer.send.acknowledge_up_to(now, protocol::Seqno(memory.rcv_nxt), release);
-    } else if (association.peer_dropped_dirty || !peer.send.at_boundary()) {
+    } else if (association.peer_dropped_dirty || !goes_on_with_a_message(peer)) {
         report_abandoned(now, peer, false);
     }
 }

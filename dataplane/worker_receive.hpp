@@ -8,21 +8,26 @@
 namespace bowline::dataplane {
 
 template <Port P>
+bool Worker<P>::fetch() {
+    if (burst_count_ == 0) {
+        burst_count_ = port_.rx_burst(burst_.data(), kBurst);
+        for (std::uint16_t i = 0; i < burst_count_; ++i) {
+            __builtin_prefetch(port_.rx_frame(burst_[i]).data);
+        }
+    }
+    return burst_count_ > 0 || dirty_count_ > 0 || tx_count_ > 0 || commands_.front() != nullptr;
+}
+
+template <Port P>
 void Worker<P>::receive(protocol::Time now) {
     ++counters_.turns;
     apply_commands(now);
-    std::array<Packet*, kBurst> burst;
-    const std::uint16_t count = port_.rx_burst(burst.data(), kBurst);
-    if (count == 0) {
-        return;
+    static_cast<void>(fetch());
+    counters_.rx_packets += burst_count_;
+    for (std::uint16_t i = 0; i < burst_count_; ++i) {
+        receive_packet(now, burst_[i]);
     }
-    counters_.rx_packets += count;
-    for (std::uint16_t i = 0; i < count; ++i) {
-        __builtin_prefetch(port_.rx_frame(burst[i]).data);
-    }
-    for (std::uint16_t i = 0; i < count; ++i) {
-        receive_packet(now, burst[i]);
-    }
+    burst_count_ = 0;
 }
 
 template <Port P>
@@ -30,7 +35,7 @@ void Worker<P>::receive_packet(protocol::Time now, Packet* packet) {
     namespace wire = protocol::wire;
     const RxFrame frame = port_.rx_frame(packet);
     const wire::Verify verify{
-        .ip_checksum = frame.ip_checksum != RxChecksum::good,
+        .ip_checksum = config_.verify_checksums && frame.ip_checksum != RxChecksum::good,
         .udp_checksum = config_.verify_checksums && frame.udp_checksum != RxChecksum::good,
         .demand_udp_checksum = config_.verify_checksums,
     };

@@ -18,7 +18,10 @@ void Worker<P>::send(protocol::Time now) {
         for (std::size_t i = 0; i < count; ++i) {
             serve_data(now, *peers_[dirty_[i]]);
         }
-        // Acks after data: they ride on it where there is some, and no message waits for them.
+        // Data is on its way before anything that no message waits for: acks that found no data to ride on, deadlines.
+        if (tx_count_ > 0) {
+            transmit();
+        }
         std::size_t kept = 0;
         for (std::size_t i = 0; i < count; ++i) {
             Peer& peer = *peers_[dirty_[i]];
@@ -43,7 +46,7 @@ protocol::Time Worker<P>::next_deadline() const {
 
 template <Port P>
 bool Worker<P>::has_more(protocol::Time now, Peer& peer) {
-    const bool data = peer.send.may_send_new() || peer.send.next_to_resend().has_value() ||
+    const bool data = peer.send.may_send_new() || (peer.send.has_lost() && peer.send.next_to_resend().has_value()) ||
                       (peer.open.packet != nullptr && peer.open.has_frames() && peer.send.open_for_new()) ||
                       (peer.large.active() && peer.associated && !peer.send.queue_full()) ||
                       (peer.inbox_waiting && peer.associated && !peer.large.active() && !peer.send.queue_full());
@@ -66,12 +69,14 @@ void Worker<P>::serve_data(protocol::Time now, Peer& peer) {
                 break;
             }
         }
-        if (const std::optional<protocol::Seqno> lost = peer.send.next_to_resend(); lost.has_value()) [[unlikely]] {
-            if (!send_data(now, peer, *lost)) {
-                break;
+        if (peer.send.has_lost()) [[unlikely]] {
+            if (const std::optional<protocol::Seqno> lost = peer.send.next_to_resend(); lost.has_value()) {
+                if (!send_data(now, peer, *lost)) {
+                    break;
+                }
+                peer.send.on_resent(now, *lost);
+                continue;
             }
-            peer.send.on_resent(now, *lost);
-            continue;
         }
         if (!peer.send.may_send_new()) {
             if (peer.large.active()) {

@@ -79,6 +79,9 @@ struct EngineState {
     std::vector<Item> items;
     std::vector<Event> events;
     std::size_t held = 0;
+    static constexpr std::uint32_t kIdleTurns = 8;
+    std::uint32_t idle_turns = 0;
+    bool idle_turn = false;
 
     // dedicated mode
     std::unique_ptr<dataplane::Doorbells> to_worker;

@@ -146,7 +146,7 @@ Time Application::next_deadline(Time local) const {
     Time next = held_.empty() ? Time::never() : held_.front().until;
     // An application that was refused tries again now and then; what usually lets it go on is that something arrives.
     if (!jobs_.empty()) {
-        next = protocol::earlier(next, local + Duration::ms(1));
+        next = protocol::earlier(next, local + Duration::ms(5));
     }
     return next;
 }

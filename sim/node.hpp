@@ -25,8 +25,8 @@ struct NodeConfig {
     ApplicationConfig application;
     SimPortConfig port;
     std::uint16_t packet_bytes_max = 1472;  ///< UDP payload
-    std::uint32_t pool_packets = 1024;
-    std::uint32_t data_packets_max = 512;
+    std::uint32_t pool_packets = 4096;
+    std::uint32_t data_packets_max = 2048;
     Duration turn = Duration::ns(500);  ///< of its loop: between the beginnings of two turns
     Duration clock_offset;              ///< its clock minus the simulation's
 };

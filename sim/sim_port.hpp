@@ -14,9 +14,9 @@ namespace bowline::sim {
 
 /// The shape of a simulated device.
 struct SimPortConfig {
-    std::uint32_t rx_ring = 256;  ///< frames that wait for the worker; more are lost
-    std::uint32_t tx_ring = 256;  ///< packets that the device owns at once
-    Duration tx_hold;             ///< how long it owns a packet; 0: it has copied it at once
+    std::uint32_t rx_ring = 1024;  ///< frames that wait for the worker; more are lost
+    std::uint32_t tx_ring = 256;   ///< packets that the device owns at once
+    Duration tx_hold{};            ///< how long it owns a packet; 0: it has copied it at once
 };
 
 /// The device of a simulated node: satisfies dataplane::Port, so that the shipping worker runs on it. It lends no

@@ -70,6 +70,7 @@ public:
 private:
     void step();
     void observe(NodeId node);
+    void note_unrest(Duration waited);
     [[nodiscard]] bool at_rest() const;
 
     Clock clock_;

@@ -1,5 +1,6 @@
 #include "tools/session.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -51,17 +52,16 @@ Result<Session> start(const CommonOptions& options, Config config) {
     return Session{std::move(config), *std::move(engine)};
 }
 
-// What the engine counted while it tried to reach its peers.
+// What the engine counted while it tried to reach its peers: the totals, and what has happened at all of the rest.
 std::string attempts(const Session& session) {
-    constexpr std::array<std::string_view, 6> telling = {"arp",       "hello",      "handshake",
-                                                         "neighbour", "rx_packets", "tx_packets"};
+    constexpr std::array<std::string_view, 3> totals = {"device_rx_packets", "device_tx_packets", "control_hello_sent"};
+    constexpr std::array<std::string_view, 4> telling = {"arp", "hello", "handshake", "neighbour"};
     std::string list;
     for (const Counter& counter : session.engine.counters()) {
-        for (const std::string_view word : telling) {
-            if (counter.name.find(word) != std::string::npos) {
-                list += fmt::format("{}{}={}", list.empty() ? "" : " ", counter.name, counter.value);
-                break;
-            }
+        const auto contains = [&](std::string_view word) { return counter.name.find(word) != std::string::npos; };
+        const bool total = std::find(totals.begin(), totals.end(), counter.name) != totals.end();
+        if (total || (counter.value != 0 && std::any_of(telling.begin(), telling.end(), contains))) {
+            list += fmt::format("{}{}={}", list.empty() ? "" : " ", counter.name, counter.value);
         }
     }
     return list;

@@ -7,23 +7,28 @@ namespace bowline::tools {
 
 namespace {
 
-std::atomic<bool> stop_flag{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
+std::atomic<int> stop_signals{0};
+static_assert(std::atomic<int>::is_always_lock_free, "counted by a signal handler");
 
-void on_stop_signal(int) { stop_flag.store(true, std::memory_order_relaxed); }
+void on_stop_signal(int signal) {
+    // Two may belong together (timeout(1) signals the process and its group); a third is impatience.
+    if (stop_signals.fetch_add(1, std::memory_order_relaxed) >= 2) {
+        std::signal(signal, SIG_DFL);
+        std::raise(signal);
+    }
+}
 
 }  // namespace
 
 void catch_stop_signals() {
     struct sigaction stop {};
     stop.sa_handler = on_stop_signal;
-    // Without SA_RESTART, so that a sleep ends; with SA_RESETHAND, so that the impatient need no SIGKILL.
-    stop.sa_flags = static_cast<int>(SA_RESETHAND);
+    stop.sa_flags = 0;  // without SA_RESTART, so that a sleep ends
     sigaction(SIGINT, &stop, nullptr);
     sigaction(SIGTERM, &stop, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
 }
 
-bool stop_requested() { return stop_flag.load(std::memory_order_relaxed); }
+bool stop_requested() { return stop_signals.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace bowline::tools

@@ -3,7 +3,7 @@
 namespace bowline::tools {
 
 /// Makes SIGINT and SIGTERM set the stop flag instead of ending the process, and SIGPIPE do nothing (a write then fails
-/// with EPIPE). A second SIGINT or SIGTERM ends the process at once. Call once, before threads start.
+/// with EPIPE). The third SIGINT or SIGTERM ends the process at once. Call once, before threads start.
 void catch_stop_signals();
 
 /// True once SIGINT or SIGTERM has come. Any thread; one load.

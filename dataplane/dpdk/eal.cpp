@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "dataplane/dpdk/device_check.hpp"
 #include "dataplane/dpdk/dpdk_log.hpp"
 #include "dataplane/dpdk/hugepage_info.hpp"
+#include "dataplane/dpdk/interrupt_thread.hpp"
 
 namespace bowline::dataplane::dpdk {
 namespace {
@@ -30,7 +32,8 @@ constexpr const char* kMendHugepages = "reserve some with 'hugepage-setup/hugepa
 struct Process {
     std::mutex mutex;
     std::atomic<bool> running = false;
-    bool spent = false;  // started once, and stopped: DPDK cannot again
+    bool spent = false;                     // started once, and stopped: DPDK cannot again
+    std::unique_ptr<InterruptHold> parked;  // from the stop to the end of the process
     EalInfo info;
     std::vector<std::string> arguments;  // EAL keeps pointers into them
     std::vector<char*> argv;
@@ -263,6 +266,11 @@ void stop_eal() {
     if (p.running) {
         p.running = false;
         const DpdkLogCapture capture;
+        // The interrupt thread, which DPDK never ends, must not look at its sources while the memory that some of them
+        // lie in is unmapped.
+        for (int attempt = 0; attempt < 10 && (p.parked == nullptr || !p.parked->held()); ++attempt) {
+            p.parked = std::make_unique<InterruptHold>();
+        }
         rte_eal_cleanup();
     }
 }

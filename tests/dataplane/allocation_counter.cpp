@@ -46,26 +46,46 @@ int __wrap_posix_memalign(void** at, std::size_t alignment, std::size_t bytes) {
 }
 }
 
-// The other forms of new and delete end in these (they are specified to, [new.delete]).
-void* operator new(std::size_t bytes) {
+namespace {
+
+void* take(std::size_t bytes) {
     note();
-    if (void* at = __real_malloc(bytes == 0 ? 1 : bytes)) {
-        return at;
-    }
-    throw std::bad_alloc();
+    return __real_malloc(bytes == 0 ? 1 : bytes);
 }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
+void* take(std::size_t bytes, std::align_val_t alignment) {
     note();
     void* at = nullptr;
-    if (__real_posix_memalign(&at, static_cast<std::size_t>(alignment), bytes == 0 ? 1 : bytes) == 0) {
-        return at;
-    }
-    throw std::bad_alloc();
+    return __real_posix_memalign(&at, static_cast<std::size_t>(alignment), bytes == 0 ? 1 : bytes) == 0 ? at : nullptr;
+}
+void* or_throw(void* at) { return at != nullptr ? at : throw std::bad_alloc(); }
+
+}  // namespace
+
+// All of them: a sanitizer's runtime has its own, which do not end in ours.
+void* operator new(std::size_t bytes) { return or_throw(take(bytes)); }
+void* operator new[](std::size_t bytes) { return or_throw(take(bytes)); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return take(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return take(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) { return or_throw(take(bytes, alignment)); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) { return or_throw(take(bytes, alignment)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+    return take(bytes, alignment);
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+    return take(bytes, alignment);
 }
 void operator delete(void* at) noexcept { std::free(at); }
+void operator delete[](void* at) noexcept { std::free(at); }
 void operator delete(void* at, std::size_t) noexcept { std::free(at); }
+void operator delete[](void* at, std::size_t) noexcept { std::free(at); }
+void operator delete(void* at, const std::nothrow_t&) noexcept { std::free(at); }
+void operator delete[](void* at, const std::nothrow_t&) noexcept { std::free(at); }
 void operator delete(void* at, std::align_val_t) noexcept { std::free(at); }
+void operator delete[](void* at, std::align_val_t) noexcept { std::free(at); }
 void operator delete(void* at, std::size_t, std::align_val_t) noexcept { std::free(at); }
+void operator delete[](void* at, std::size_t, std::align_val_t) noexcept { std::free(at); }
+void operator delete(void* at, std::align_val_t, const std::nothrow_t&) noexcept { std::free(at); }
+void operator delete[](void* at, std::align_val_t, const std::nothrow_t&) noexcept { std::free(at); }
 
 AllocationCounter::AllocationCounter() {
     allocations = 0;

@@ -45,7 +45,7 @@ private:
     std::multimap<Time, PeerIndex> by_time_;
 };
 
-Time rounded_up(Time time) { return Time::at_ns((time.ns() + kTick - 1) / kTick * kTick); }
+Time rounded_up(Time time) { return time.is_never() ? time : Time::at_ns((time.ns() + kTick - 1) / kTick * kTick); }
 
 std::vector<PeerIndex> expired(DeadlineWheel& wheel, Time now) {
     std::vector<PeerIndex> peers;

@@ -11,7 +11,8 @@ namespace {
 
 std::vector<PeerIndex> answered(Doorbells& bells) {
     std::vector<PeerIndex> peers;
-    EXPECT_EQ(bells.answer([&](PeerIndex peer) { peers.push_back(peer); }), peers.size());
+    const std::size_t count = bells.answer([&](PeerIndex peer) { peers.push_back(peer); });
+    EXPECT_EQ(count, peers.size());
     return peers;
 }
 

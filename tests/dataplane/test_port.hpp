@@ -132,7 +132,7 @@ public:
         WireFrame* const frame = out_->try_claim();
         BOWLINE_CHECK(frame != nullptr && bytes.size() <= frame->bytes.size());
         frame->length = static_cast<std::uint32_t>(bytes.size());
-        std::memcpy(frame->bytes.data(), bytes.data(), bytes.size());
+        std::copy(bytes.begin(), bytes.end(), frame->bytes.begin());
         out_->publish();
     }
 

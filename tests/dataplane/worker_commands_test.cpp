@@ -189,7 +189,7 @@ TEST_F(WorkerCommands, AnyNumberOfAssociationsAndSilencesInLossLeavesExactlyOnce
         a().reading = true;
         associate();
         RC_ASSERT(settle());
-        turns(3);
+        turns(50);  // a message of fragments a batch
         check(a(), numbered_a);
         check(b(), numbered_b);
         RC_ASSERT(numbered_b == a().sent);
@@ -259,6 +259,48 @@ TEST_F(WorkerCommands, WhatHasNotEvenBeenPackedWhenThePeerGoesSilentIsReportedAf
     EXPECT_EQ(a().take_handed(), std::vector<Handed>{undelivered(1, 1, true)});
 }
 
+TEST_F(WorkerCommands, ThePeerLearnsOfMessagesGivenUpThatNeverHadAPacket) {
+    associate_and_clear();
+    ASSERT_TRUE(a().send(now_, 100));
+    ASSERT_TRUE(settle());
+    b().port.fault = drop;
+    ASSERT_TRUE(a().send(now_, 100));
+    turns(2);  // arrives, though A never hears of it
+    ASSERT_TRUE(a().send(now_, 100));
+    a().give(Command::Kind::dissociate, DownReason::silent);  // before it is packed
+    turns(1);
+    now_ = now_ + Duration::s(3);
+    turns(2);
+    EXPECT_EQ(a().take_handed(),
+              (std::vector<Handed>{down(DownReason::silent), undelivered(2, 2, false), undelivered(3, 3, true)}));
+    b().port.fault = nullptr;
+    associate();
+    turns(1);
+    ASSERT_TRUE(a().send(now_, 100));
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(b().take_handed(), (std::vector<Handed>{message(1, 100), message(2, 100), gap(3, 3), message(4, 100)}));
+}
+
+TEST_F(WorkerCommands, AMessageOfWhichThePeerHasForgottenTheHeadIsReported) {
+    associate_and_clear();
+    ASSERT_TRUE(a().send(now_, 1U << 20U));
+    turns(10);
+    a().port.starve = true;
+    turns(200);
+    ASSERT_TRUE(a().peer().send.drained());  // what there is of it in packets is acknowledged, the rest is to be cut
+    ASSERT_TRUE(a().peer().large.active());
+    a().port.starve = false;
+    ++round_;
+    Command command;
+    command.kind = Command::Kind::associate;
+    command.peer = 0;
+    command.association = make_association(a(), round_, b());
+    command.association.peer_memory = {};
+    a().give(command);
+    a().turn(now_);
+    EXPECT_EQ(a().take_handed(), std::vector<Handed>{undelivered(1, 1, true)});
+}
+
 TEST_F(WorkerCommands, AGiveUpWaitsForControlAndApplicationToTakeWhatTheyHave) {
     associate_and_clear();
     a().port.fault = drop;
@@ -270,6 +312,7 @@ TEST_F(WorkerCommands, AGiveUpWaitsForControlAndApplicationToTakeWhatTheyHave) {
     turns(5);
     EXPECT_TRUE(a().take_handed().empty());
     EXPECT_GT(a().worker().counters().notices_refused, 0U);
+    ASSERT_NE(a().notices.front(), nullptr);
     a().notices.pop();
     turns(2);
     EXPECT_EQ(a().take_handed(), std::vector<Handed>{undelivered(1, 1, false)});
@@ -333,7 +376,7 @@ TEST_F(WorkerCommands, WhatIsExpectedIsInUseWithItsFirstPacketAndTheOldTagsGo) {
     expect_at_a();
     turns(1);
     ASSERT_TRUE(b().send(now_, 10));  // with the old tags, which are good until then
-    turns(1);
+    turns(2);
     EXPECT_EQ(a().take_handed(), std::vector<Handed>{message(1, 10)});
     EXPECT_EQ(a().peer().association.local_tag, old_tag);
     associate_at_b();

@@ -27,6 +27,6 @@ build_release() {
 
 # All C++ and C files of ours, separated by NUL.
 cpp_files() {
-    find bench control dataplane engine include protocol sim tests tools \
+    find bench control dataplane engine examples include protocol sim tests tools \
         \( -name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h' \) -print0
 }

@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "sim/explore.hpp"
+#include "tools/command.hpp"
+
+namespace bowline::tools {
+
+namespace {
+
+struct SimOptions {
+    std::string seeds;
+    unsigned jobs = std::max(std::thread::hardware_concurrency(), 1U);
+    bool trace = false;
+};
+
+struct SeedRange {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+};
+
+bool parse_number(std::string_view text, std::uint64_t& number) {
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc{} && stopped == end;
+}
+
+Result<SeedRange> parse_seeds(const std::string& text) {
+    SeedRange range;
+    const std::size_t dots = text.find("..");
+    // The last seed of all is left out, since nothing lies behind it.
+    if (dots == std::string::npos || !parse_number(std::string_view(text).substr(0, dots), range.first) ||
+        !parse_number(std::string_view(text).substr(dots + 2), range.last) || range.last < range.first ||
+        range.last == UINT64_MAX) {
+        return Error{Error::Kind::configuration,
+                     fmt::format("--seeds: must be FIRST..LAST, two numbers such as 1..1000, not '{}'", text)};
+    }
+    return range;
+}
+
+void print_line(const std::string& line) { fmt::print("{}\n", line); }
+
+Result<void> trace_seeds(const SeedRange& range) {
+    sim::Arena arena;
+    std::uint64_t failed = 0;
+    for (std::uint64_t seed = range.first; seed <= range.last; ++seed) {
+        const sim::SeedResult result = sim::explore_seed(seed, arena, print_line);
+        fmt::print("seed {}: {}\n", seed, result.failure.empty() ? "ok" : result.failure);
+        failed += result.failure.empty() ? 0U : 1U;
+    }
+    if (failed > 0) {
+        return Error{Error::Kind::system,
+                     fmt::format("{} of {} seeds broke the contract", failed, range.last - range.first + 1)};
+    }
+    return {};
+}
+
+Result<void> run(const SimOptions& options) {
+    const Result<SeedRange> range = parse_seeds(options.seeds);
+    if (!range) {
+        return range.error();
+    }
+    if (options.trace) {
+        return trace_seeds(*range);
+    }
+    const sim::ExploreTotals totals = sim::explore(
+        {.first = range->first, .last = range->last, .jobs = options.jobs}, [](const sim::SeedResult& result) {
+            fmt::print("seed {}: {}\nagain: {}\n", result.seed, result.failure, sim::replay_command(result.seed));
+        });
+    fmt::print(
+        "{} seeds: {} messages accepted, {} delivered, {} reported as undelivered; {} seeds broke the contract\n",
+        totals.seeds, totals.accepted, totals.delivered, totals.reported, totals.failed);
+    if (totals.failed > 0) {
+        return Error{Error::Kind::system,
+                     fmt::format("{} of {} seeds broke the contract", totals.failed, totals.seeds)};
+    }
+    return {};
+}
+
+void bind(CLI::App& command, SimOptions& options) {
+    command.add_option("--seeds", options.seeds, "runs to explore, each made from its number")
+        ->type_name("FIRST..LAST")
+        ->required();
+    command.add_option("--jobs", options.jobs, "seeds at a time")
+        ->type_name("N")
+        ->check(CLI::Range(1U, 1024U))
+        ->capture_default_str();
+    command.add_flag("--trace", options.trace, "print every packet and decision, one seed after the other");
+    command.footer(
+        "Runs the shipping worker and control code under a virtual clock, on a network that loses, doubles, delays "
+        "and\n"
+        "corrupts packets, with stalls, crashes and empty pools, and checks that every message is delivered exactly "
+        "once\n"
+        "and in order, or reported. A seed is always the same run.");
+}
+
+}  // namespace
+
+void add_sim(CLI::App& root, Run& chosen) {
+    add_command<SimOptions>(root, chosen, "sim", "explore the protocol at random under simulated faults", bind, run);
+}
+
+}  // namespace bowline::tools
