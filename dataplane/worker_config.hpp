@@ -4,6 +4,7 @@
 
 #include "protocol/settings.hpp"
 #include "protocol/wire/address.hpp"
+#include "protocol/wire/ethernet.hpp"
 
 namespace bowline::dataplane {
 
@@ -14,6 +15,7 @@ struct WorkerConfig {
     std::uint64_t incarnation = 0;           ///< of this process
     protocol::wire::Ipv4Address ip;          ///< ours
     std::uint16_t udp_port = 0;
+    std::uint16_t vlan = protocol::wire::kNoVlan;  ///< the only one that is taken
     bool write_checksums = true;             ///< UDP: false only where processes share memory
     bool verify_checksums = true;
     std::uint16_t packet_bytes_max = 1472;   ///< UDP payload that the device takes
@@ -25,6 +27,7 @@ struct WorkerCounters {
     std::uint64_t rx_packets = 0;
     std::uint64_t tx_packets = 0;
     std::uint64_t rx_other_address = 0;  ///< UDP for another address or port
+    std::uint64_t rx_wrong_vlan = 0;
     std::uint64_t rx_unknown_tag = 0;
     std::uint64_t rx_ack_only = 0;       ///< packets of type ACK
     std::uint64_t rx_unexpected = 0;     ///< types with nothing to do in this state

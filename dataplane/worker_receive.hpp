@@ -43,6 +43,8 @@ void Worker<P>::receive_packet(protocol::Time now, Packet* packet) {
     if (parsed.kind == wire::FrameClass::udp) [[likely]] {
         if (parsed.dst_port != config_.udp_port || !(parsed.dst_ip == config_.ip)) {
             ++counters_.rx_other_address;
+        } else if ((parsed.vlan == 0 ? wire::kNoVlan : parsed.vlan) != config_.vlan) {
+            ++counters_.rx_wrong_vlan;  // a tag with id 0 carries a priority and no VLAN (IEEE 802.1Q)
         } else if (const auto segment = wire::decode(parsed.payload, config_.settings.message_max)) [[likely]] {
             on_segment(now, packet, frame, *segment);
             return;

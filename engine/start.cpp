@@ -127,6 +127,7 @@ dataplane::WorkerConfig worker_config(const EngineState& state, const dataplane:
     out.incarnation = incarnation;
     out.ip = engine::Ipv4Network::parse(config.address)->address;
     out.udp_port = config.port;
+    out.vlan = config.vlan == 0 ? wire::kNoVlan : config.vlan;
     out.write_checksums = checksums;
     out.verify_checksums = checksums;
     const std::uint32_t room = payload_capacity + wire::kHeaderBytes;

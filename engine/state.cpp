@@ -266,6 +266,7 @@ std::vector<Counter> counters_of(const EngineWorker& worker) {
     out.push_back({"rx_packets", c.rx_packets});
     out.push_back({"tx_packets", c.tx_packets});
     out.push_back({"rx_other_address", c.rx_other_address});
+    out.push_back({"rx_wrong_vlan", c.rx_wrong_vlan});
     out.push_back({"rx_unknown_tag", c.rx_unknown_tag});
     out.push_back({"rx_ack_packets", c.rx_ack_only});
     out.push_back({"rx_unexpected", c.rx_unexpected});

@@ -20,6 +20,7 @@ void add_sink(CLI::App& root, Run& chosen);
 void add_flood(CLI::App& root, Run& chosen);
 void add_node(CLI::App& root, Run& chosen);
 void add_devices(CLI::App& root, Run& chosen);
+void add_sim(CLI::App& root, Run& chosen);
 void add_keys(CLI::App& root, Run& chosen);
 void add_version(CLI::App& root, Run& chosen);
 

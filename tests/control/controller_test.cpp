@@ -336,7 +336,9 @@ TEST_F(ControllerTest, PeersBehindAGatewayShareItsMac) {
                  Bench::hello_frame(Type::hello, bench.hello_of(0, 70, 1, 0xA1), bench.from(0, 98)));
     bench.run_for(Duration::ms(10));
     for (const SentFrame& frame : bench.frames) {
-        if (frame.segment) EXPECT_EQ(frame.parsed.dst_mac, mac(99));
+        if (frame.segment) {
+            EXPECT_EQ(frame.parsed.dst_mac, mac(99));
+        }
     }
     EXPECT_TRUE(bench.said(Kind::set_endpoints).empty());
 }
@@ -399,7 +401,9 @@ TEST_F(ControllerTest, TakesNoNoticeThatItCouldNotGiveBack) {
     std::set<protocol::Packet*> back;
     Command command;
     while (controller_.poll_command(command)) {
-        if (command.packet != nullptr) EXPECT_TRUE(back.insert(command.packet).second);
+        if (command.packet != nullptr) {
+            EXPECT_TRUE(back.insert(command.packet).second);
+        }
     }
     EXPECT_EQ(back.size(), taken);
     EXPECT_TRUE(controller_.takes_notice());

@@ -21,7 +21,9 @@ use_hugepages() {
     [[ -d $hugepages_pool ]] || return 0
     hugepages_save
     on_exit hugepages_restore
-    hugepage-setup/hugepage-setup --apply --pages 256 || printf 'Going on with what there is.\n'
+    # A machine that has more reserved keeps them.
+    (($(<"$hugepages_pool/free_hugepages") >= 512)) || hugepage-setup/hugepage-setup --apply --pages 512 ||
+        printf 'Going on with what there is.\n'
 }
 
 show_lossy_network() {
