@@ -65,7 +65,12 @@ void bind(CLI::App& command, CatOptions& options) {
     direction->require_option(1);
     bind_common(command, options.common);
     CLI::Option* const lines = command.add_flag("--lines", options.lines, "--to: a message a line");
-    add_size(command, "--size", options.size, "--to: bytes a message, at most")->default_str("16KiB")->excludes(lines);
+    add_size(command, "--size", options.size, "--to: bytes a message, at most")
+        ->default_str("16KiB")
+        ->excludes(lines)
+        ->check([](const std::string& text) {
+            return protocol::parse_size(text) == 0U ? "--size: must be at least 1 byte" : std::string();
+        });
     add_duration(command, "--wait", options.wait, "how long to wait for a peer that is away");
     add_duration(command, "--timeout", options.timeout, "how long the whole may take; 0: as long as it takes");
     bind_json(command, options.common.json);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -50,6 +51,12 @@ int run(int argc, char** argv) {
         add(root, chosen);
     }
     root.footer("Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. Errors are on standard error.");
+    // CLI11 would say that a subcommand is required, and not that this is none.
+    const auto known = root.get_subcommands([](const CLI::App*) { return true; });
+    if (argc > 1 && argv[1][0] != '-' &&
+        std::none_of(known.begin(), known.end(), [&](const CLI::App* s) { return s->get_name() == argv[1]; })) {
+        return fail(root, fmt::format("there is no subcommand '{}' (see `bowline --help`)", argv[1]), kUsage);
+    }
     if (const int code = parse(root, argc, argv); code != kDone || !chosen) {
         return code;
     }

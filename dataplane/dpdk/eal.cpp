@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -20,7 +19,6 @@
 #include "dataplane/dpdk/device_check.hpp"
 #include "dataplane/dpdk/dpdk_log.hpp"
 #include "dataplane/dpdk/hugepage_info.hpp"
-#include "dataplane/dpdk/interrupt_thread.hpp"
 
 namespace bowline::dataplane::dpdk {
 namespace {
@@ -32,8 +30,8 @@ constexpr const char* kMendHugepages = "reserve some with 'hugepage-setup/hugepa
 struct Process {
     std::mutex mutex;
     std::atomic<bool> running = false;
-    bool spent = false;                     // started once, and stopped: DPDK cannot again
-    std::unique_ptr<InterruptHold> parked;  // from the stop to the end of the process
+    bool has_files = false;  // that rte_eal_cleanup() removes
+    bool spent = false;  // started once, and stopped: DPDK cannot again
     EalInfo info;
     std::vector<std::string> arguments;  // EAL keeps pointers into them
     std::vector<char*> argv;
@@ -256,6 +254,7 @@ Result<EalInfo> start_eal(const EalOptions& options, std::span<const DeviceSpec>
                                               mend(log, error, pages.hugepages) + " [" + p.info.line + "]"};
     }
     set_dpdk_log_level(dpdk_level(options.log_level));
+    p.has_files = !options.in_memory;
     p.running = true;
     return p.info;
 }
@@ -265,13 +264,13 @@ void stop_eal() {
     const std::lock_guard lock(p.mutex);
     if (p.running) {
         p.running = false;
-        const DpdkLogCapture capture;
-        // The interrupt thread, which DPDK never ends, must not look at its sources while the memory that some of them
-        // lie in is unmapped.
-        for (int attempt = 0; attempt < 10 && (p.parked == nullptr || !p.parked->held()); ++attempt) {
-            p.parked = std::make_unique<InterruptHold>();
+        // The packet pools have gone with their devices, and in memory alone there are no files to remove: what is left of
+        // EAL goes with the process. rte_eal_cleanup() would unmap memory that DPDK's interrupt thread, which it never
+        // ends, still looks at.
+        if (p.has_files) {
+            const DpdkLogCapture capture;
+            rte_eal_cleanup();
         }
-        rte_eal_cleanup();
     }
 }
 

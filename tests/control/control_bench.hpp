@@ -249,6 +249,7 @@ public:
         wire::store_le16(header + 10, wire::internet_checksum({header, wire::kIpv4Bytes}));
         std::byte* const icmp = header + wire::kIpv4Bytes;
         wire::store_u8(icmp, 8);
+        wire::store_be16(icmp + 4, 0x1234);
         for (std::size_t i = 0; i < bytes; ++i) icmp[8 + i] = static_cast<std::byte>(i);
         wire::store_le16(icmp + 2, wire::internet_checksum({icmp, 8 + bytes}));
         return frame;

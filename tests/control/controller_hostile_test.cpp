@@ -36,7 +36,7 @@ protected:
             Bench::done_frame(0, tag_, {1, 2}, endpoints),
             Bench::packet_frame(Type::heartbeat, 0, 0xBAD, {}, endpoints),
             Bench::packet_frame(Type::reset, 5, 0xA0, {}, endpoints),
-            Bench::close_frame(wire::CloseReason::orderly_stop, 0, tag_ + 1, endpoints),
+            Bench::close_frame(wire::CloseReason::orderly_stop, 0, ~tag_, endpoints),
             bench_.arp_frame(bench_.arp_reply(kA, 2)),
             bench_.arp_frame(wire::make_arp_request(mac(2), ip("10.0.0.2"), ip("10.0.0.1"))),
             bench_.echo_request("10.0.0.2", 40),

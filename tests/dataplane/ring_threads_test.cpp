@@ -222,7 +222,7 @@ TEST(DoorbellsThreads, NoBellIsLostHoweverManyRing) {
 TEST(DoorbellsThreads, EachSingleRingIsHeardAmongOthersInTheSameWord) {
     // Each ringer rings once and waits until it has been heard: whatever is lost stays lost, and is found.
     constexpr std::size_t ringers = 3;
-    constexpr std::uint32_t rounds = 3000;
+    constexpr std::uint32_t rounds = 300;
     Doorbells bells(ringers);
     std::array<std::atomic<std::uint32_t>, ringers> heard{};
     std::atomic<std::size_t> finished{0};
@@ -240,7 +240,7 @@ TEST(DoorbellsThreads, EachSingleRingIsHeardAmongOthersInTheSameWord) {
             finished.fetch_add(1);
         });
     }
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     Patience patience;
     while (finished.load() < ringers) {
         if (bells.answer([&](PeerIndex peer) { heard[peer].fetch_add(1, std::memory_order_relaxed); }) == 0) {
@@ -279,7 +279,7 @@ TEST(DoorbellsThreads, WhatWasWrittenBeforeARingIsVisibleToWhoAnswersIt) {
     }
     std::uint64_t wrong = 0;
     Patience patience;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::size_t answered = 0;
     while (answered < peers && std::chrono::steady_clock::now() < deadline) {
         const std::size_t heard = bells.answer([&](PeerIndex peer) { wrong += plain[peer] != peer * 3U ? 1U : 0U; });

@@ -49,7 +49,7 @@ expect 2 'subcommand|--help' "$BOWLINE"
 expect 2 'frobnicate; --help' "$BOWLINE" frobnicate
 expect 2 '--frobnicate' "$BOWLINE" node "${good[@]}" --frobnicate
 expect 2 'name' "$BOWLINE" node --device null --address "$address_a/24"
-expect 2 'device; bowline devices|--device' "$BOWLINE" node --name a --address "$address_a/24"
+expect 2 'device.*missing; af_packet' "$BOWLINE" node --name a --address "$address_a/24"
 expect 2 'address' "$BOWLINE" node --name a --device null
 expect 2 '--to|--from' "$BOWLINE" cat "${good[@]}"
 expect 2 '--to|--from' "$BOWLINE" cat "${good[@]}" --to b --from b
@@ -99,10 +99,10 @@ expect 2 "$work" "$BOWLINE" node --config "$work"
 
 step "devices"
 expect 2 'warp:9; memif|bowline devices' "$BOWLINE" node --name a --device warp:9 --address "$address_a/24"
-expect 1 'memif|nowhere' "$BOWLINE" node --name a --device "memif:$work/nowhere/x.sock,role=server" --address "$address_a/24"
+expect 2 'memif|nowhere' "$BOWLINE" node --name a --device "memif:$work/nowhere/x.sock,role=server" --address "$address_a/24"
 expect 2 'role; client|server' "$BOWLINE" node --name a --device "memif:$work/x.sock,role=boss" --address "$address_a/24"
-expect 1 'nosuchif0; bowline devices|ip link' "$BOWLINE" node --name a --device af_packet:nosuchif0 --address "$address_a/24"
-expect 1 '0000:ff:1f.7; bowline devices|bind' "$BOWLINE" node --name a --device pci:0000:ff:1f.7 --address "$address_a/24"
+expect 2 'nosuchif0; bowline devices|ip link|there are' "$BOWLINE" node --name a --device af_packet:nosuchif0 --address "$address_a/24"
+expect 2 '0000:ff:1f.7; bowline devices|bind' "$BOWLINE" node --name a --device pci:0000:ff:1f.7 --address "$address_a/24"
 
 step "a device that another engine has"
 start owner on_memif b node
