@@ -20,7 +20,7 @@ struct DevicesOptions {
     bool json = false;
 };
 
-constexpr std::size_t kColumns = 8;
+constexpr std::size_t kColumns = 9;
 using Row = std::array<std::string, kColumns>;
 
 Row row_of(const DeviceListing& listing) {
@@ -30,12 +30,13 @@ Row row_of(const DeviceListing& listing) {
             listing.mtu == 0 ? "-" : std::to_string(listing.mtu),
             listing.numa_node < 0 ? "-" : std::to_string(listing.numa_node),
             listing.mac.empty() ? "-" : listing.mac,
+            listing.offloads,
             listing.usable ? "yes" : "no",
             listing.note};
 }
 
 void print_table(const std::vector<DeviceListing>& listings) {
-    std::vector<Row> rows = {{"DEVICE", "DRIVER", "LINK", "MTU", "NUMA", "MAC", "USABLE", "NOTE"}};
+    std::vector<Row> rows = {{"DEVICE", "DRIVER", "LINK", "MTU", "NUMA", "MAC", "OFFLOADS", "USABLE", "NOTE"}};
     for (const DeviceListing& listing : listings) {
         rows.push_back(row_of(listing));
     }
@@ -64,6 +65,7 @@ void print_json(const std::vector<DeviceListing>& listings) {
                         {"mtu", listing.mtu},
                         {"numa_node", listing.numa_node},
                         {"mac", listing.mac},
+                        {"offloads", listing.offloads},
                         {"usable", listing.usable},
                         {"note", listing.note}});
     }

@@ -72,6 +72,7 @@ void list_interfaces(const fs::path& root, std::vector<DeviceListing>& out) {
         listing.mtu = static_cast<std::uint32_t>(std::max(0, read_int(net / "mtu", 0)));
         listing.numa_node = read_int(net / "device/numa_node", -1);
         listing.mac = read_word(net / "address");
+        listing.offloads = "none";  // net_af_packet hands on none of the interface's own
         listing.usable = privileged && listing.link != "down";
         listing.note = !privileged              ? "needs CAP_NET_RAW: run as root"
                        : listing.link == "down" ? "is down: ip link set dev " + name + " up"
@@ -90,6 +91,7 @@ void list_pci(const fs::path& root, std::vector<DeviceListing>& out) {
         listing.device = "pci:" + address;
         listing.driver = link_name(device / "driver");
         listing.link = "-";
+        listing.offloads = "probed";
         listing.numa_node = read_int(device / "numa_node", -1);
         const std::vector<std::string> nets = names_in(device / "net");
         // A bifurcated driver (mlx) stays with the kernel and serves both; everything else is taken from it.
@@ -110,13 +112,15 @@ void list_pci(const fs::path& root, std::vector<DeviceListing>& out) {
     }
 }
 
-DeviceListing always(std::string device, std::string driver, bool usable, std::string note) {
+DeviceListing always(std::string device, std::string driver, bool usable, std::string note,
+                     std::string offloads = "none") {
     DeviceListing listing;
     listing.device = std::move(device);
     listing.driver = std::move(driver);
     listing.link = "-";
     listing.usable = usable;
     listing.note = std::move(note);
+    listing.offloads = std::move(offloads);
     return listing;
 }
 
@@ -131,7 +135,8 @@ std::vector<DeviceListing> list_devices(const std::string& root) {
     listings.push_back(always("ring:NAME", "net_ring", true, "between two engines in one process"));
     const bool tun = access("/dev/net/tun", R_OK | W_OK) == 0 && may_use_raw_packets();
     listings.push_back(always("tap:IFACE", "net_tap", tun,
-                              tun ? "makes a kernel interface" : "needs /dev/net/tun and CAP_NET_ADMIN: run as root"));
+                              tun ? "makes a kernel interface" : "needs /dev/net/tun and CAP_NET_ADMIN: run as root",
+                              "checksums"));
     listings.push_back(always("null", "net_null", true, "takes everything, receives nothing"));
     return listings;
 }

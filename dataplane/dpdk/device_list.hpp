@@ -14,6 +14,7 @@ struct DeviceListing {
     std::uint32_t mtu = 0;  ///< bytes; 0: the user's choice
     int numa_node = -1;     ///< -1: none
     std::string mac;        ///< or empty
+    std::string offloads;   ///< that the engine would use: "checksums", "none", or "probed" where opening it will tell
     bool usable = false;    ///< as things stand, by this process
     std::string note;       ///< what it is good for, or what must be done first
 };

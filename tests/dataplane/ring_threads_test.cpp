@@ -17,7 +17,7 @@
 namespace bowline::dataplane {
 namespace {
 
-constexpr std::uint64_t kElements = 100'000;
+constexpr std::uint64_t kElements = 30'000;
 
 /// For who finds nothing to do: the other thread may be running on another processor, or waiting for this one.
 class Patience {
@@ -222,7 +222,7 @@ TEST(DoorbellsThreads, NoBellIsLostHoweverManyRing) {
 TEST(DoorbellsThreads, EachSingleRingIsHeardAmongOthersInTheSameWord) {
     // Each ringer rings once and waits until it has been heard: whatever is lost stays lost, and is found.
     constexpr std::size_t ringers = 3;
-    constexpr std::uint32_t rounds = 300;
+    constexpr std::uint32_t rounds = 100;
     Doorbells bells(ringers);
     std::array<std::atomic<std::uint32_t>, ringers> heard{};
     std::atomic<std::size_t> finished{0};

@@ -98,6 +98,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         listed = {entry["device"].split(":")[0] for entry in json.loads(done.stdout)}
         self.assertLessEqual({"memif", "null"}, listed)
+        for entry in json.loads(done.stdout):
+            self.assertIn(entry["offloads"], ("none", "checksums", "probed"), entry)
+            self.assertLessEqual({"driver", "link", "numa_node"}, entry.keys())
         table = bowline("devices")
         self.assertTrue(table.stdout.startswith("DEVICE "), table.stdout)
 
