@@ -157,7 +157,9 @@ public:
         worker.receive(now_);
         const std::size_t count = worker.read(
             1024,
-            [&](PeerIndex, const std::byte* bytes, std::uint32_t size, std::uint64_t, Packet*) { on_message(bytes, size); },
+            [&](PeerIndex, const std::byte* bytes, std::uint32_t size, std::uint64_t, Packet*) {
+                on_message(bytes, size);
+            },
             [](PeerIndex, const PeerEvent&) {});
         worker.send(now_);
         worker.finish_batch();

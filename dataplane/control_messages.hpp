@@ -46,8 +46,9 @@ struct ControlFrame {
     static constexpr std::size_t kBytesMax = 320;
     std::uint16_t length = 0;
     std::uint16_t udp_payload_at = 0;  ///< where the Bowline header begins; 0: no UDP, send as it is
-    std::uint16_t hello_at = 0;        ///< where a Hello body begins; its window, stream_id and memory_* fields are the worker's; 0: none
-    PeerIndex peer = kNoPeer;          ///< of the Hello
+    std::uint16_t hello_at =
+        0;  ///< where a Hello body begins; its window, stream_id and memory_* fields are the worker's; 0: none
+    PeerIndex peer = kNoPeer;  ///< of the Hello
     std::array<std::byte, kBytesMax> bytes{};
 };
 
@@ -59,15 +60,15 @@ struct Command {
     enum class Kind : std::uint8_t {
         set_endpoints,  ///< peer, endpoints: where its packets go from now on
         associate,      ///< peer, association: in use at once (initiator: the peer has answered)
-        expect,         ///< peer, association: in use once a packet with its tag arrives (responder); replaces an earlier one
+        expect,  ///< peer, association: in use once a packet with its tag arrives (responder); replaces an earlier one
         cancel_expected,  ///< peer: no longer
-        dissociate,     ///< peer, down_reason: tags die, sending stops, the application is told
-        transmit,       ///< frame: send it
+        dissociate,       ///< peer, down_reason: tags die, sending stops, the application is told
+        transmit,         ///< frame: send it
         transmit_packet,  ///< packet, packet_bytes: a received packet, rewritten in place, goes out
         release_packet,   ///< packet: control has read it
-        heartbeat,      ///< peer: say that we live, and where we are
-        probe,          ///< peer: ask for an ack at once
-        send_close,     ///< peer: tell it that we stop (CLOSE)
+        heartbeat,        ///< peer: say that we live, and where we are
+        probe,            ///< peer: ask for an ack at once
+        send_close,       ///< peer: tell it that we stop (CLOSE)
     };
 
     Kind kind = Kind::release_packet;
@@ -83,13 +84,13 @@ struct Command {
 /// From a worker to control.
 struct Notice {
     enum class Kind : std::uint8_t {
-        frame,       ///< packet, bytes, length: ARP, ICMP echo, HELLO*, or another that control answers; give it back
+        frame,        ///< packet, bytes, length: ARP, ICMP echo, HELLO*, or another that control answers; give it back
         unknown_tag,  ///< the same, with a tag that matches nothing: a RESET may be due
-        reset,       ///< the same: a RESET that names a tag which we use
-        associated,  ///< peer, local_tag: the expected association is in use
-        close,       ///< peer, packet: the peer says that it stops or closes (CLOSE with a valid tag); give it back
-        wanted,      ///< peer: the application sends to it and there is no association: greet now
-        gave_up,     ///< peer: nothing came of it for the give-up time; what it was owed has been reported
+        reset,        ///< the same: a RESET that names a tag which we use
+        associated,   ///< peer, local_tag: the expected association is in use
+        close,        ///< peer, packet: the peer says that it stops or closes (CLOSE with a valid tag); give it back
+        wanted,       ///< peer: the application sends to it and there is no association: greet now
+        gave_up,      ///< peer: nothing came of it for the give-up time; what it was owed has been reported
     };
 
     Kind kind = Kind::frame;
@@ -104,12 +105,12 @@ struct Notice {
 /// and more.
 inline constexpr std::size_t kNoticesPerPeer = 4;
 
-/// What a worker lets control see of a peer without a message: written by the worker with relaxed stores, at most once a
-/// burst.
+/// What a worker lets control see of a peer without a message: written by the worker with relaxed stores, at most once
+/// a burst.
 struct alignas(64) PeerActivity {
     std::atomic<std::int64_t> last_heard_ns{INT64_MIN};  ///< a packet with a valid tag
     std::atomic<std::int64_t> last_sent_ns{INT64_MIN};   ///< any packet of its association
-    std::atomic<bool> settled{true};  ///< nothing queued or unacknowledged towards it
+    std::atomic<bool> settled{true};                     ///< nothing queued or unacknowledged towards it
 };
 
 }  // namespace bowline::dataplane

@@ -9,11 +9,11 @@
 
 namespace bowline::dataplane {
 
-/// When each peer next wants to be looked at: a hierarchical timing wheel (Varghese and Lauck, SOSP 1987) of four levels
-/// of 256 slots, with a tick of 4.096 us. One entry a peer, constant cost, and no work for peers that wait.
+/// When each peer next wants to be looked at: a hierarchical timing wheel (Varghese and Lauck, SOSP 1987) of four
+/// levels of 256 slots, with a tick of 4.096 us. One entry a peer, constant cost, and no work for peers that wait.
 ///
-/// Lazy: an entry is moved only to an earlier time. A peer whose deadline has moved away is found early, computes its real
-/// deadline and is put back; so that sending a packet, which moves a timeout away, does not touch the wheel.
+/// Lazy: an entry is moved only to an earlier time. A peer whose deadline has moved away is found early, computes its
+/// real deadline and is put back; so that sending a packet, which moves a timeout away, does not touch the wheel.
 ///
 /// Owner: the worker.
 class DeadlineWheel {

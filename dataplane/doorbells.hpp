@@ -27,9 +27,9 @@ public:
     void ring(PeerIndex peer) {
         const std::uint64_t bell = std::uint64_t{1} << (peer % 64U);
         const std::size_t word = peer / 64U;
-        // Ringing twice says no more than once: a busy peer's bell costs one update. That one cannot be spared, since it
-        // is what makes the latest writes visible to whoever silences the bell. The order of the two updates matters: a
-        // listener that takes the summary first finds the bell.
+        // Ringing twice says no more than once: a busy peer's bell costs one update. That one cannot be spared, since
+        // it is what makes the latest writes visible to whoever silences the bell. The order of the two updates
+        // matters: a listener that takes the summary first finds the bell.
         if ((bells_[word].fetch_or(bell, std::memory_order_acq_rel) & bell) != 0) {
             return;
         }

@@ -1,8 +1,8 @@
 #include "dataplane/large_buffer.hpp"
 
-#include <sys/mman.h>
-
 #include <utility>
+
+#include <sys/mman.h>
 
 namespace bowline::dataplane {
 

@@ -51,13 +51,13 @@ private:
 
     ReceiveRing* ring_ = nullptr;
     SpscRing<PeerEvent>* events_ = nullptr;
-    std::uint64_t position_ = 0;      ///< of the packet being read
-    std::size_t offset_ = 0;          ///< in its content
+    std::uint64_t position_ = 0;  ///< of the packet being read
+    std::size_t offset_ = 0;      ///< in its content
     std::uint64_t next_message_ = 1;
-    bool known_ = false;              ///< next_message_ means something: a later number is a gap
+    bool known_ = false;  ///< next_message_ means something: a later number is a gap
     bool assembling_ = false;
     bool assembly_handed_out_ = false;
-    std::uint32_t assembled_ = 0;     ///< bytes
+    std::uint32_t assembled_ = 0;  ///< bytes
     std::uint32_t total_ = 0;
     std::span<std::byte> assembly_;
 };

@@ -27,8 +27,8 @@ struct PeerStorage {
     std::vector<protocol::Seqno> lost;
     std::vector<std::uint64_t> window_bits;
     std::vector<ReceiveRing::Slot> slots;
-    LargeBuffer assembly;  ///< of a received message
-    LargeBuffer outgoing;  ///< of a message that is larger than the send queue
+    LargeBuffer assembly;     ///< of a received message
+    LargeBuffer outgoing;     ///< of a message that is larger than the send queue
     LargeBuffer large_inbox;  ///< of a message from another thread that is larger than the send ring (dedicated mode)
 };
 
@@ -38,7 +38,7 @@ struct OpenPacket {
     std::byte* begin = nullptr;  ///< of the frames
     std::byte* at = nullptr;
     std::byte* end = nullptr;
-    bool boundary = false;       ///< its first frame begins a message
+    bool boundary = false;  ///< its first frame begins a message
 
     [[nodiscard]] bool has_frames() const { return at != begin; }
     [[nodiscard]] std::size_t room() const { return static_cast<std::size_t>(end - at); }
@@ -47,8 +47,8 @@ struct OpenPacket {
 /// A message that is larger than what the queue takes at once, being cut into packets as these leave.
 struct OutgoingLarge {
     const std::byte* bytes = nullptr;
-    std::uint32_t total = 0;  ///< 0: none
-    std::uint32_t cut = 0;    ///< bytes that are in packets
+    std::uint32_t total = 0;        ///< 0: none
+    std::uint32_t cut = 0;          ///< bytes that are in packets
     bool from_application = false;  ///< it lies in large_inbox
     [[nodiscard]] bool active() const { return total != 0; }
 };
@@ -77,18 +77,18 @@ struct Peer {
     bool answer_probe = false;
     bool inbox_waiting = false;  ///< there may be something in the inbox
     bool wanted_said = false;
-    bool expected = false;    ///< `candidate` awaits its first packet
+    bool expected = false;               ///< `candidate` awaits its first packet
     std::uint32_t newest_timestamp = 0;  ///< of the peer's packets: what we echo
     bool has_timestamp = false;
     std::uint32_t frames_bytes_max = 0;  ///< of a packet
     std::uint32_t message_max = 0;
-    std::uint64_t next_message = 1;      ///< the number of the next message accepted
+    std::uint64_t next_message = 1;  ///< the number of the next message accepted
     OpenPacket open;
     OutgoingLarge large;
     protocol::wire::HeaderTemplate headers;
     Association association;
     Association candidate;
-    std::uint64_t incarnation = 0;       ///< of the peer; 0: never met
+    std::uint64_t incarnation = 0;  ///< of the peer; 0: never met
 
     PeerStorage storage;
     protocol::SendStream send;

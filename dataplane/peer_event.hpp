@@ -26,7 +26,8 @@ struct PeerEvent {
 
 /// How many events of one peer may wait for its application. A peer comes up only when there is room for all that can
 /// happen until it comes up again (kEventsPerAssociation), so that none is ever lost for want of room (R10): at most
-/// down, undelivered (twice), restarted and up as it begins, then an opening, a give-up (twice undelivered), and its end.
+/// down, undelivered (twice), restarted and up as it begins, then an opening, a give-up (twice undelivered), and its
+/// end.
 inline constexpr std::size_t kPeerEvents = 32;
 inline constexpr std::size_t kEventsPerAssociation = 16;
 /// What can be put off (an opening, a give-up) leaves room for what cannot: down and undelivered at the end of the

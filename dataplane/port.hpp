@@ -21,7 +21,7 @@ enum class RxChecksum : std::uint8_t {
 /// A received frame, from its Ethernet header on. Valid until the packet is freed.
 struct RxFrame {
     std::byte* data;
-    std::uint32_t length;      ///< bytes, without FCS
+    std::uint32_t length;  ///< bytes, without FCS
     RxChecksum ip_checksum;
     RxChecksum udp_checksum;
 };
@@ -44,10 +44,10 @@ concept Port = requires(P port, const P cport, Packet* packet, Packet** packets,
     // A packet with one reference and empty payload, or nullptr when the pool is empty.
     { port.alloc() } -> std::same_as<Packet*>;
     // Drops one reference; the buffer returns to the pool with the last.
-    { port.free(packet) };
-    { port.free_bulk(packets, bytes) };
+    {port.free(packet)};
+    {port.free_bulk(packets, bytes)};
     // Adds a reference: a sent packet stays with the send window while the device has its own.
-    { port.ref(packet) };
+    {port.ref(packet)};
     // True when the caller's reference is the only one: the device is done with it and its bytes may be rewritten.
     { port.exclusive(packet) } -> std::same_as<bool>;
     // The received frame.
@@ -58,10 +58,10 @@ concept Port = requires(P port, const P cport, Packet* packet, Packet** packets,
     { cport.payload_capacity() } -> std::same_as<std::uint32_t>;
     // Sets what is to be sent: `header_bytes` before payload() and `payload_bytes` from it on. May be called again on
     // the same packet with other sizes, as long as it is exclusive.
-    { port.seal(packet, bytes, bytes) };
+    {port.seal(packet, bytes, bytes)};
     // As seal(), and asks the device to fill in the UDP checksum; only when checksum_offload() is true. The
     // pseudo-header sum is already in the UDP checksum field; header lengths as given.
-    { port.seal_with_checksum(packet, bytes, bytes) };
+    {port.seal_with_checksum(packet, bytes, bytes)};
     { cport.checksum_offload() } -> std::same_as<bool>;
 };
 

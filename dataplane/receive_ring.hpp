@@ -12,9 +12,9 @@
 
 namespace bowline::dataplane {
 
-/// The packets of one peer between the worker, which admits them, and the application, which reads their messages. It is
-/// the receive window as well: a packet is stored at the position that ReceiveWindow gave it, in order or not, published
-/// once nothing before it is missing, and acknowledged only then (R1).
+/// The packets of one peer between the worker, which admits them, and the application, which reads their messages. It
+/// is the receive window as well: a packet is stored at the position that ReceiveWindow gave it, in order or not,
+/// published once nothing before it is missing, and acknowledged only then (R1).
 ///
 /// Single producer (the worker), single consumer (the application's thread). Buffers come and go on the worker's side
 /// only: the consumer moves an index, and the worker takes back what lies behind it.

@@ -21,7 +21,9 @@ namespace bowline::dataplane {
 class SendRing {
 public:
     /// `bytes`: a power of two.
-    explicit SendRing(std::size_t bytes) : storage_(bytes), mask_(bytes - 1) { BOWLINE_CHECK(std::has_single_bit(bytes)); }
+    explicit SendRing(std::size_t bytes) : storage_(bytes), mask_(bytes - 1) {
+        BOWLINE_CHECK(std::has_single_bit(bytes));
+    }
 
     /// The longest message that fits, in bytes.
     [[nodiscard]] std::size_t message_max() const { return storage_.size() / 4; }

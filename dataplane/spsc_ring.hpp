@@ -71,9 +71,7 @@ public:
         }
         return &elements_[tail & mask_];
     }
-    void pop() {
-        consumer_.tail.store(consumer_.tail.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    }
+    void pop() { consumer_.tail.store(consumer_.tail.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
     // — either —
 

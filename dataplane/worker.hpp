@@ -24,9 +24,9 @@ namespace bowline::dataplane {
 /// A polling worker: one device queue pair, and the streams of its peers, which it owns outright. It runs the protocol;
 /// what control decides reaches it as commands.
 ///
-/// One turn is receive() - commands, a burst, admission - and send() - what is queued, lost packets, acks, deadlines, one
-/// burst out. Between the two the application reads (in inline mode) and may send. A turn looks only at peers that have
-/// work: its cost does not grow with idle ones. Nothing here locks, allocates, logs or calls the system.
+/// One turn is receive() - commands, a burst, admission - and send() - what is queued, lost packets, acks, deadlines,
+/// one burst out. Between the two the application reads (in inline mode) and may send. A turn looks only at peers that
+/// have work: its cost does not grow with idle ones. Nothing here locks, allocates, logs or calls the system.
 ///
 /// Thread: one, its owner, for every function. `now` never goes back.
 template <Port P>
@@ -56,7 +56,9 @@ public:
     /// Room for `size` bytes in the open packet; commit_claim() or abandon it (by doing nothing) before the next call.
     Offer try_claim(PeerIndex peer, protocol::Time now, std::size_t size, std::byte*& at);
     std::uint64_t commit_claim(PeerIndex peer, std::size_t size);
-    [[nodiscard]] std::size_t claim_max(PeerIndex peer) const { return peers_[peer]->frames_bytes_max - kClaimOverhead; }
+    [[nodiscard]] std::size_t claim_max(PeerIndex peer) const {
+        return peers_[peer]->frames_bytes_max - kClaimOverhead;
+    }
 
     // — reading, on the worker's own thread (inline mode) —
 

@@ -148,10 +148,10 @@ bool Worker<P>::associate(protocol::Time now, Peer& peer, const Association& ass
     peer.wanted_said = false;
     peer.message_max = std::min(agreed.message_max, config_.settings.message_max);
     constexpr std::uint32_t overhead = protocol::wire::kHeaderBytes + protocol::wire::kFirstExtensionBytes;
-    peer.frames_bytes_max = std::min({agreed.packet_bytes_max - overhead, port_.payload_capacity(),
-                                      // the longest whole message that a frame can hold
-                                      static_cast<std::uint32_t>(protocol::wire::kFrameHeaderBytes) +
-                                          protocol::wire::kFrameLengthMax});
+    peer.frames_bytes_max =
+        std::min({agreed.packet_bytes_max - overhead, port_.payload_capacity(),
+                  // the longest whole message that a frame can hold
+                  static_cast<std::uint32_t>(protocol::wire::kFrameHeaderBytes) + protocol::wire::kFrameLengthMax});
 
     const bool restarted = peer.incarnation != 0 && peer.incarnation != agreed.peer_incarnation;
     if (restarted && peer.up) {

@@ -12,14 +12,14 @@ namespace bowline::dataplane {
 struct WorkerConfig {
     protocol::Settings settings;
     std::uint16_t peers = 0;
-    std::uint64_t incarnation = 0;           ///< of this process
-    protocol::wire::Ipv4Address ip;          ///< ours
+    std::uint64_t incarnation = 0;   ///< of this process
+    protocol::wire::Ipv4Address ip;  ///< ours
     std::uint16_t udp_port = 0;
     std::uint16_t vlan = protocol::wire::kNoVlan;  ///< the only one that is taken
-    bool write_checksums = true;             ///< UDP: false only where processes share memory
+    bool write_checksums = true;                   ///< UDP: false only where processes share memory
     bool verify_checksums = true;
-    std::uint16_t packet_bytes_max = 1472;   ///< UDP payload that the device takes
-    std::uint32_t data_packets_max = 4096;   ///< of the pool for data, so that some are left for acks and control
+    std::uint16_t packet_bytes_max = 1472;  ///< UDP payload that the device takes
+    std::uint32_t data_packets_max = 4096;  ///< of the pool for data, so that some are left for acks and control
 };
 
 /// What a worker counts besides its streams. Every refusal has a name here (R10).
@@ -29,13 +29,13 @@ struct WorkerCounters {
     std::uint64_t rx_other_address = 0;  ///< UDP for another address or port
     std::uint64_t rx_wrong_vlan = 0;
     std::uint64_t rx_unknown_tag = 0;
-    std::uint64_t rx_ack_only = 0;       ///< packets of type ACK
-    std::uint64_t rx_unexpected = 0;     ///< types with nothing to do in this state
-    std::uint64_t notices_refused = 0;   ///< control did not keep up; the packet was dropped
-    std::uint64_t no_packet = 0;         ///< the pool was empty: sent later
-    std::uint64_t events_full = 0;       ///< an association waits for the application to take its events
-    std::uint64_t tx_refused = 0;        ///< the device took fewer than offered: offered again
-    std::uint64_t tx_dropped = 0;        ///< acks and control packets for which the device had no room
+    std::uint64_t rx_ack_only = 0;      ///< packets of type ACK
+    std::uint64_t rx_unexpected = 0;    ///< types with nothing to do in this state
+    std::uint64_t notices_refused = 0;  ///< control did not keep up; the packet was dropped
+    std::uint64_t no_packet = 0;        ///< the pool was empty: sent later
+    std::uint64_t events_full = 0;      ///< an association waits for the application to take its events
+    std::uint64_t tx_refused = 0;       ///< the device took fewer than offered: offered again
+    std::uint64_t tx_dropped = 0;       ///< acks and control packets for which the device had no room
     std::uint64_t turns = 0;
 };
 

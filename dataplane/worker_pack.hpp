@@ -60,12 +60,13 @@ bool Worker<P>::seal_open(protocol::Time now, Peer& peer) {
     if (peer.send.queue_full()) {
         return false;
     }
-    const bool queued = peer.send.queue(now, {.packet = peer.open.packet,
-                                              .sent_at = {},
-                                              .next_message = peer.next_message,
-                                              .payload_bytes = static_cast<std::uint16_t>(peer.open.at - peer.open.begin),
-                                              .state = protocol::SentPacket::State::queued,
-                                              .boundary = peer.open.boundary});
+    const bool queued =
+        peer.send.queue(now, {.packet = peer.open.packet,
+                              .sent_at = {},
+                              .next_message = peer.next_message,
+                              .payload_bytes = static_cast<std::uint16_t>(peer.open.at - peer.open.begin),
+                              .state = protocol::SentPacket::State::queued,
+                              .boundary = peer.open.boundary});
     BOWLINE_DCHECK(queued);
     peer.open = {};
     mark_dirty(peer);
@@ -167,7 +168,8 @@ Offer Worker<P>::offer_fragments(Peer& peer, protocol::Time now, const std::byte
 
 /// Cuts [from, total) of a message into packets as far as there is room; returns how far it came.
 template <Port P>
-std::size_t Worker<P>::cut(Peer& peer, protocol::Time now, const std::byte* bytes, std::size_t from, std::size_t total) {
+std::size_t Worker<P>::cut(Peer& peer, protocol::Time now, const std::byte* bytes, std::size_t from,
+                           std::size_t total) {
     namespace wire = protocol::wire;
     constexpr std::size_t worth_starting = 64;  // bytes of a message at the end of a packet that others have filled
     while (from < total) {
@@ -210,8 +212,7 @@ std::size_t Worker<P>::cut(Peer& peer, protocol::Time now, const std::byte* byte
 
 template <Port P>
 void Worker<P>::continue_large(protocol::Time now, Peer& peer) {
-    peer.large.cut =
-        static_cast<std::uint32_t>(cut(peer, now, peer.large.bytes, peer.large.cut, peer.large.total));
+    peer.large.cut = static_cast<std::uint32_t>(cut(peer, now, peer.large.bytes, peer.large.cut, peer.large.total));
     if (peer.large.cut == peer.large.total) {
         end_large(peer);
     }

@@ -162,8 +162,8 @@ bool Worker<P>::on_data(protocol::Time now, Peer& peer, Packet* packet, const pr
         return false;
     }
     const std::uint64_t consumed = peer.ring.reclaimed();
-    const protocol::ReceiveStream::Admission admission = peer.receive.admit(
-        now, segment, consumed, [&](std::uint64_t position) { drop_position(peer, position); });
+    const protocol::ReceiveStream::Admission admission =
+        peer.receive.admit(now, segment, consumed, [&](std::uint64_t position) { drop_position(peer, position); });
     if (admission.opened) [[unlikely]] {
         push_event(peer, {.first = segment.first.first_message, .kind = PeerEvent::Kind::opened});
     }
@@ -201,7 +201,8 @@ void Worker<P>::pass_to_control(Notice::Kind kind, PeerIndex peer, Packet* packe
         port_.free(packet);
         return;
     }
-    *notice = {.kind = kind, .peer = peer, .local_tag = 0, .length = frame.length, .packet = packet, .bytes = frame.data};
+    *notice = {
+        .kind = kind, .peer = peer, .local_tag = 0, .length = frame.length, .packet = packet, .bytes = frame.data};
     notices_.publish();
 }
 

@@ -125,9 +125,8 @@ template <Port P>
 void Worker<P>::serve_acks(protocol::Time now, Peer& peer) {
     if (peer.associated) {
         if (peer.answer_probe) [[unlikely]] {
-            const bool answered = peer.receive.is_open()
-                                      ? send_ack(now, peer)
-                                      : send_control(now, peer, protocol::wire::Type::heartbeat);
+            const bool answered =
+                peer.receive.is_open() ? send_ack(now, peer) : send_control(now, peer, protocol::wire::Type::heartbeat);
             peer.answer_probe = !answered;
         }
         if (peer.receive.ack_due(now)) {
@@ -217,9 +216,9 @@ bool Worker<P>::send_data(protocol::Time now, Peer& peer, protocol::Seqno seqno)
     if (peer.send.opening()) [[unlikely]] {
         bowline -= wire::kFirstExtensionBytes;
         header.flags |= wire::kFlagFirst;
-        wire::encode_first_extension({.first_seqno = peer.send.first_seqno().value(),
-                                      .first_message = peer.send.first_message()},
-                                     bowline + wire::kHeaderBytes);
+        wire::encode_first_extension(
+            {.first_seqno = peer.send.first_seqno().value(), .first_message = peer.send.first_message()},
+            bowline + wire::kHeaderBytes);
     }
     wire::encode(header, bowline);
     if (header.has(wire::kFlagAck)) {
@@ -346,9 +345,9 @@ bool Worker<P>::drained() const {
         return false;
     }
     for (const std::unique_ptr<Peer>& peer : peers_) {
-        if (peer->associated && (!peer->send.drained() || peer->open.has_frames() || peer->large.active() ||
-                                 (peer->inbox != nullptr && !peer->inbox->empty()) ||
-                                 !peer->receive.ack_deadline().is_never())) {
+        if (peer->associated &&
+            (!peer->send.drained() || peer->open.has_frames() || peer->large.active() ||
+             (peer->inbox != nullptr && !peer->inbox->empty()) || !peer->receive.ack_deadline().is_never())) {
             return false;
         }
     }

@@ -37,8 +37,8 @@ Clock::Clock(protocol::Duration calibration) : counter_(has_invariant_counter())
         end_ns = monotonic_ns();
     }
     const std::uint64_t end = __rdtsc();
-    ns_per_tick_ = static_cast<std::uint64_t>(static_cast<double>(end_ns - start_ns) / static_cast<double>(end - start) *
-                                              4294967296.0);
+    ns_per_tick_ = static_cast<std::uint64_t>(static_cast<double>(end_ns - start_ns) /
+                                              static_cast<double>(end - start) * 4294967296.0);
     origin_ = static_cast<std::int64_t>(start);
 }
 

@@ -69,7 +69,8 @@ bool ControlThread::step(Time now) {
 
 void ControlThread::sleep(Time now) {
     parker_.prepare();
-    const bool asked = end_.load(std::memory_order_seq_cst) || (!stopping_ && stop_asked_.load(std::memory_order_seq_cst));
+    const bool asked =
+        end_.load(std::memory_order_seq_cst) || (!stopping_ && stop_asked_.load(std::memory_order_seq_cst));
     if (commands_.free() == 0) {
         parker_.park(kFullRing);
     } else if (asked || !notices_.empty()) {

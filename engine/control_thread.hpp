@@ -23,7 +23,9 @@ public:
         : controller_(controller), device_(device), commands_(commands), notices_(notices), clock_(clock) {}
     ~ControlThread() { join(); }
 
-    void start() { thread_ = std::thread([this] { run(); }); }
+    void start() {
+        thread_ = std::thread([this] { run(); });
+    }
     /// Worker: after each turn; wakes the thread if there are notices for it.
     void worker_turned() {
         if (parker_.asleep() && !notices_.empty()) [[unlikely]] {
@@ -55,7 +57,7 @@ private:
     dataplane::SpscRing<dataplane::Notice>& notices_;
     Clock clock_;
     Parker parker_;
-    bool started_ = false;       ///< the controller has begun: once the link is up
+    bool started_ = false;  ///< the controller has begun: once the link is up
     bool stopping_ = false;
     protocol::Time tend_at_;
     std::atomic<bool> stop_asked_{false};

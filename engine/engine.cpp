@@ -80,9 +80,7 @@ const char* to_string(Event::Down down) {
     return "unknown";
 }
 
-const char* to_string(Certainty certainty) {
-    return certainty == Certainty::undelivered ? "undelivered" : "uncertain";
-}
+const char* to_string(Certainty certainty) { return certainty == Certainty::undelivered ? "undelivered" : "uncertain"; }
 
 // — Peer —
 
@@ -96,9 +94,8 @@ SendResult Peer::send(std::span<const std::byte> bytes) {
     }
     std::uint64_t number = 0;
     const dataplane::Offer offer =
-        engine.is_dedicated()
-            ? engine.application->offer(state_->index, bytes.data(), bytes.size(), number)
-            : engine.worker->offer(state_->index, engine.now, bytes.data(), bytes.size(), number);
+        engine.is_dedicated() ? engine.application->offer(state_->index, bytes.data(), bytes.size(), number)
+                              : engine.worker->offer(state_->index, engine.now, bytes.data(), bytes.size(), number);
     if (offer != dataplane::Offer::accepted) [[unlikely]] {
         return {.status = status_of(offer), .number = 0};
     }
@@ -239,10 +236,10 @@ Result<Peer> Engine::peer(std::string_view name) const {
         }
         known += (known.empty() ? "" : ", ") + peer->name;
     }
-    return Error{Error::Kind::configuration,
-                 "no peer '" + std::string(name) + "' is configured" +
-                     (known.empty() ? "; there are none: add --peer NAME=ADDRESS or a [[peer]] table"
-                                    : "; there is: " + known)};
+    return Error{
+        Error::Kind::configuration,
+        "no peer '" + std::string(name) + "' is configured" +
+            (known.empty() ? "; there are none: add --peer NAME=ADDRESS or a [[peer]] table" : "; there is: " + known)};
 }
 
 std::vector<Peer> Engine::peers() const {

@@ -1,10 +1,10 @@
 #include "engine/parker.hpp"
 
+#include <ctime>
+
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <ctime>
 
 namespace bowline::engine {
 

@@ -10,8 +10,8 @@ namespace bowline::engine {
 /// Lets one thread sleep until it is woken or a time has passed, and lets a polling thread find out with one load that
 /// there is somebody to wake: only then it pays for a system call. A polling worker that wakes nobody pays a compare.
 ///
-/// The sleeper looks for work between prepare() and park(): what comes later finds it asleep. A poller that has published
-/// work just before the sleeper prepared sees asleep() on its next turn at the latest.
+/// The sleeper looks for work between prepare() and park(): what comes later finds it asleep. A poller that has
+/// published work just before the sleeper prepared sees asleep() on its next turn at the latest.
 class Parker {
 public:
     // — sleeper —

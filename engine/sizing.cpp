@@ -9,7 +9,8 @@ namespace {
 
 /// Acks, control packets and copies of what the device still owns never wait for data to be acknowledged.
 constexpr std::uint32_t kReservePkts = 1024;
-constexpr std::uint32_t kWindowMin = 2;
+/// A window of two packets each way, one that waits and one that is being filled.
+constexpr std::uint32_t kPeerMin = 6;
 /// What an engine takes at most when it may decide: 96 Ki packets are about 230 MB at an MTU of 1500.
 constexpr std::uint32_t kPoolAutoMax = 96U << 10U;
 /// The device's rings, on both sides, and bursts under way.
@@ -25,18 +26,18 @@ Result<Sizing> size_engine(const Config& config) {
     sizing.window_pkts = config.window;
     sizing.send_queue_pkts = config.send_queue;
     const std::uint64_t wanted =
-        reserve + std::uint64_t{peers} * (2 * std::uint64_t{config.window} + config.send_queue);
+        reserve + std::uint64_t{peers} * (2 * std::uint64_t{config.window} + config.send_queue + 1);
     sizing.pool_pkts = config.packet_pool != 0
                            ? config.packet_pool
                            : static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, kPoolAutoMax));
-    if (sizing.pool_pkts < reserve + 4 * kWindowMin * peers) {
+    if (sizing.pool_pkts < reserve + kPeerMin * peers) {
         return Error{Error::Kind::configuration,
-                     "packet_pool = " + std::to_string(sizing.pool_pkts) + " is too small for " + std::to_string(peers) +
-                         " peers: at least " + std::to_string(reserve + 4 * kWindowMin * peers) +
+                     "packet_pool = " + std::to_string(sizing.pool_pkts) + " is too small for " +
+                         std::to_string(peers) + " peers: at least " + std::to_string(reserve + kPeerMin * peers) +
                          " packets are needed; raise packet_pool, or leave it out to have it chosen"};
     }
-    // Half of what is not reserved for receiving, half for sending.
-    const std::uint32_t share = (sizing.pool_pkts - reserve) / 2 / peers;
+    // A third of a peer's part is for receiving, which leaves two windows for sending: one in flight, one that waits.
+    const std::uint32_t share = (sizing.pool_pkts - reserve) / 3 / peers;
     if (share < config.window) {
         sizing.window_pkts = std::bit_floor(share);
         sizing.warning = "window = " + std::to_string(config.window) + " packets for each of " + std::to_string(peers) +
@@ -45,6 +46,9 @@ Result<Sizing> size_engine(const Config& config) {
                          "; raise packet_pool to have it all";
     }
     sizing.data_pkts_max = sizing.pool_pkts - reserve - peers * sizing.window_pkts;
+    // No peer may take what another is to send with, dead peers whose packets wait for the give-up time least of all:
+    // each has its share, of which one packet is the one being filled.
+    sizing.send_queue_pkts = std::min(sizing.data_pkts_max / peers - sizing.window_pkts - 1, config.send_queue);
     const std::uint64_t packet_bytes = std::max<std::uint64_t>(config.mtu + 18, 2048) + 512;
     const std::uint64_t bytes = (sizing.pool_pkts + kDevicePkts) * packet_bytes;
     sizing.memory_mb =

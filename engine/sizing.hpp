@@ -12,7 +12,7 @@ namespace bowline::engine {
 
 /// How many packets and how much memory an engine takes, from its configuration.
 struct Sizing {
-    std::uint32_t window_pkts = 0;       ///< a peer's; smaller than configured where the pool asks for it
+    std::uint32_t window_pkts = 0;  ///< a peer's; smaller than configured where the pool asks for it
     std::uint32_t send_queue_pkts = 0;
     std::uint32_t pool_pkts = 0;         ///< without the device's rings
     std::uint32_t data_pkts_max = 0;     ///< of the pool, for what is sent
@@ -21,7 +21,8 @@ struct Sizing {
 };
 
 /// An admitted packet is never dropped for want of room, and no peer may take what another was promised: so the pool
-/// holds every peer's receive window in full, a reserve for acks and control, and what is left is for sending.
+/// holds every peer's receive window in full, a reserve for acks and control, and what is left is for sending, in equal
+/// shares.
 /// The error names the keys.
 Result<Sizing> size_engine(const Config& config);
 

@@ -1,13 +1,12 @@
-#include <sched.h>
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
 
+#include <sched.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "bowline/engine.hpp"
 #include "dataplane/dpdk/device_spec.hpp"
@@ -22,9 +21,9 @@ using detail::PeerState;
 
 namespace {
 
-constexpr std::size_t kItemsMax = 1024;       // messages and events that one poll hands out at most
+constexpr std::size_t kItemsMax = 1024;  // messages and events that one poll hands out at most
 constexpr std::size_t kCommands = 1024;
-constexpr std::size_t kFrameNotices = 1024;   // frames for control that may wait
+constexpr std::size_t kFrameNotices = 1024;  // frames for control that may wait
 constexpr std::size_t kInboxBytes = 1U << 18U;
 constexpr std::uint32_t kIpUdpBytes = wire::kIpv4Bytes + wire::kUdpBytes;
 
@@ -41,9 +40,10 @@ std::uint64_t new_incarnation() { return entropy() | 1U; }
 
 dataplane::dpdk::EalOptions eal_options(const Config& config, const engine::Sizing& sizing) {
     dataplane::dpdk::EalOptions options;
-    options.hugepages = config.hugepages == Config::Hugepages::on    ? dataplane::dpdk::EalOptions::Hugepages::on
-                        : config.hugepages == Config::Hugepages::off ? dataplane::dpdk::EalOptions::Hugepages::off
-                                                                     : dataplane::dpdk::EalOptions::Hugepages::automatic;
+    options.hugepages = config.hugepages == Config::Hugepages::on ? dataplane::dpdk::EalOptions::Hugepages::on
+                        : config.hugepages == Config::Hugepages::off
+                            ? dataplane::dpdk::EalOptions::Hugepages::off
+                            : dataplane::dpdk::EalOptions::Hugepages::automatic;
     options.memory_mb = sizing.memory_mb;
     using Level = dataplane::dpdk::EalOptions::LogLevel;
     options.log_level = config.log_level == "error"   ? Level::error
@@ -222,8 +222,7 @@ Result<Engine> Engine::start(const Config& config) {
         std::bit_ceil(kFrameNotices + dataplane::kNoticesPerPeer * peer_count));
     state->activity = std::vector<dataplane::PeerActivity>(peer_count);
     state->now = state->clock.now();
-    const dataplane::WorkerConfig wconfig =
-        worker_config(*state, *spec, incarnation, state->port->payload_capacity());
+    const dataplane::WorkerConfig wconfig = worker_config(*state, *spec, incarnation, state->port->payload_capacity());
     state->worker = std::make_unique<detail::EngineWorker>(*state->port, wconfig, *state->commands, *state->notices,
                                                            state->activity, protocol::Random(entropy()), state->now);
     for (std::uint16_t i = 0; i < peer_count; ++i) {
@@ -232,11 +231,13 @@ Result<Engine> Engine::start(const Config& config) {
         peer->index = i;
         peer->name = config.peers[i].name;
         state->peers.push_back(std::move(peer));
-        if (state->worker->peer(i).storage.assembly.bytes().size() != config.message_max) {
-            return Error{Error::Kind::system, "no address space for messages of message_max = " +
-                                                  std::to_string(config.message_max) + " bytes from " +
-                                                  std::to_string(peer_count) +
-                                                  " peers: lower message_max or raise the limit (ulimit -v)"};
+        const dataplane::PeerStorage& storage = state->worker->peer(i).storage;
+        if (storage.assembly.bytes().size() != config.message_max ||
+            storage.outgoing.bytes().size() != config.message_max) {
+            return Error{Error::Kind::system,
+                         "no address space for messages of message_max = " + std::to_string(config.message_max) +
+                             " bytes from " + std::to_string(peer_count) +
+                             " peers: lower message_max or raise the limit (ulimit -v)"};
         }
     }
     make_controller(*state, wconfig, incarnation, make_sink(logger));
@@ -256,8 +257,8 @@ Result<Engine> Engine::start(const Config& config) {
         for (std::uint16_t i = 0; i < peer_count; ++i) {
             peers.push_back(&state->worker->peer(i));
         }
-        state->application = std::make_unique<dataplane::RemoteApplication>(std::move(peers), *state->to_worker,
-                                                                            *state->from_worker);
+        state->application =
+            std::make_unique<dataplane::RemoteApplication>(std::move(peers), *state->to_worker, *state->from_worker);
         state->dedicated = std::thread([raw = state.get()] { raw->run_dedicated(); });
     } else {
         state->worker_thread = std::make_unique<dataplane::dpdk::WorkerThread>();

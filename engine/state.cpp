@@ -1,8 +1,8 @@
 #include "engine/state.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
+
+#include <sched.h>
 
 namespace bowline::detail {
 

@@ -9,10 +9,10 @@
 
 #include "bowline/engine.hpp"
 #include "control/controller.hpp"
+#include "dataplane/doorbells.hpp"
 #include "dataplane/dpdk/device.hpp"
 #include "dataplane/dpdk/dpdk_port.hpp"
 #include "dataplane/dpdk/eal.hpp"
-#include "dataplane/doorbells.hpp"
 #include "dataplane/remote_application.hpp"
 #include "dataplane/worker.hpp"
 #include "engine/clock.hpp"
@@ -28,9 +28,9 @@ struct PeerState {
     EngineState* engine = nullptr;
     dataplane::PeerIndex index = 0;
     std::string name;
-    std::uint64_t accepted = 0;   ///< number of the last message
+    std::uint64_t accepted = 0;  ///< number of the last message
     std::uint64_t delivered = 0;
-    bool up = false;              ///< as the application has been told
+    bool up = false;  ///< as the application has been told
 };
 
 /// A dedicated worker's figures, copied by it when asked: they are its own.
@@ -68,7 +68,7 @@ struct EngineState {
     std::unique_ptr<dataplane::SpscRing<dataplane::Command>> commands;
     std::unique_ptr<dataplane::SpscRing<dataplane::Notice>> notices;
     std::vector<dataplane::PeerActivity> activity;
-    std::unique_ptr<EngineWorker> worker;  ///< owner: the worker's thread
+    std::unique_ptr<EngineWorker> worker;             ///< owner: the worker's thread
     std::unique_ptr<control::Controller> controller;  ///< owner: the control thread
     std::unique_ptr<engine::ControlThread> control;
     std::vector<std::unique_ptr<PeerState>> peers;

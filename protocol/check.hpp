@@ -9,7 +9,7 @@ namespace bowline::protocol {
 
 /// A fact about our own code that must hold in every build. Never used on what a peer or an application sent: that is
 /// refused and counted.
-#define BOWLINE_CHECK(fact) \
+#define BOWLINE_CHECK(fact)                                              \
     (__builtin_expect(static_cast<bool>(fact), 1) ? static_cast<void>(0) \
                                                   : ::bowline::protocol::check_failed(#fact, __FILE__, __LINE__))
 

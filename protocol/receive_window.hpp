@@ -18,7 +18,8 @@ namespace bowline::protocol {
 /// Owner: the worker. It holds one bit a packet; the packets themselves are in the ring.
 class ReceiveWindow {
 public:
-    /// `bits`: one bit for each of `capacity` positions; capacity a power of two, at least 2. Fewer than 64 use one word.
+    /// `bits`: one bit for each of `capacity` positions; capacity a power of two, at least 2. Fewer than 64 use one
+    /// word.
     void attach(std::span<std::uint64_t> bits, std::uint32_t capacity) {
         BOWLINE_CHECK(std::has_single_bit(capacity) && capacity >= 2 && bits.size() * 64 >= capacity);
         bits_ = bits.data();

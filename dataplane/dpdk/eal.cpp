@@ -31,7 +31,7 @@ struct Process {
     std::mutex mutex;
     std::atomic<bool> running = false;
     bool has_files = false;  // that rte_eal_cleanup() removes
-    bool spent = false;  // started once, and stopped: DPDK cannot again
+    bool spent = false;      // started once, and stopped: DPDK cannot again
     EalInfo info;
     std::vector<std::string> arguments;  // EAL keeps pointers into them
     std::vector<char*> argv;
@@ -264,9 +264,9 @@ void stop_eal() {
     const std::lock_guard lock(p.mutex);
     if (p.running) {
         p.running = false;
-        // The packet pools have gone with their devices, and in memory alone there are no files to remove: what is left of
-        // EAL goes with the process. rte_eal_cleanup() would unmap memory that DPDK's interrupt thread, which it never
-        // ends, still looks at.
+        // The packet pools have gone with their devices, and in memory alone there are no files to remove: what is left
+        // of EAL goes with the process. rte_eal_cleanup() would unmap memory that DPDK's interrupt thread, which it
+        // never ends, still looks at.
         if (p.has_files) {
             const DpdkLogCapture capture;
             rte_eal_cleanup();

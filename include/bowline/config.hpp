@@ -27,7 +27,7 @@ struct Config {
     };
     /// UDP checksums.
     enum class Integrity {
-        auto_,   ///< "auto": on every device but those that share memory (memif, ring)
+        auto_,  ///< "auto": on every device but those that share memory (memif, ring)
         always,
         never,
     };
@@ -35,27 +35,27 @@ struct Config {
 
     std::string name;
     std::string device;
-    std::string address;       ///< A.B.C.D/N
-    std::string gateway;       ///< A.B.C.D, or empty
-    std::uint16_t port = 7727; ///< UDP
-    std::uint32_t mtu = 1500;  ///< bytes, the largest IP packet
-    std::uint16_t vlan = 0;    ///< 802.1Q id, 0: none
+    std::string address;        ///< A.B.C.D/N
+    std::string gateway;        ///< A.B.C.D, or empty
+    std::uint16_t port = 7727;  ///< UDP
+    std::uint32_t mtu = 1500;   ///< bytes, the largest IP packet
+    std::uint16_t vlan = 0;     ///< 802.1Q id, 0: none
     std::vector<PeerConfig> peers;
 
     Mode mode = Mode::inline_;
-    int cpu = -1;              ///< the dedicated worker's CPU; -1: where the scheduler puts it
+    int cpu = -1;  ///< the dedicated worker's CPU; -1: where the scheduler puts it
     Integrity integrity = Integrity::auto_;
     Hugepages hugepages = Hugepages::auto_;
-    std::uint32_t memory_mb = 0;         ///< DPDK's memory; 0: what the pools need
-    std::uint32_t packet_pool = 0;       ///< packets; 0: from windows and peers
-    std::string log_level = "warning";   ///< error, warning, info, debug
+    std::uint32_t memory_mb = 0;        ///< DPDK's memory; 0: what the pools need
+    std::uint32_t packet_pool = 0;      ///< packets; 0: from windows and peers
+    std::string log_level = "warning";  ///< error, warning, info, debug
 
     // Protocol: durations in nanoseconds, sizes in packets or bytes as named.
-    std::uint32_t window = 1024;              ///< packets in flight and in the receive ring, a power of two
-    std::uint32_t send_queue = 1024;          ///< packets that wait for the window
-    std::uint32_t message_max = 16U << 20U;   ///< bytes
-    std::uint32_t held_max = 256;             ///< messages that the application may hold beyond their handler
-    std::uint32_t ack_every = 16;             ///< packets
+    std::uint32_t window = 1024;             ///< packets in flight and in the receive ring, a power of two
+    std::uint32_t send_queue = 1024;         ///< packets that wait for the window
+    std::uint32_t message_max = 16U << 20U;  ///< bytes
+    std::uint32_t held_max = 256;            ///< messages that the application may hold beyond their handler
+    std::uint32_t ack_every = 16;            ///< packets
     std::int64_t ack_delay_ns = 25'000;
     std::int64_t rto_min_ns = 500'000;
     std::int64_t rto_max_ns = 1'000'000'000;

@@ -77,7 +77,7 @@ struct PeerStatus {
     std::uint64_t packets_sent = 0;       ///< data packets, resent ones included
     std::uint64_t retransmits = 0;
     std::uint64_t acks_received = 0;
-    std::int64_t srtt_ns = 0;             ///< smoothed round trip (RFC 6298), 0: not measured yet
+    std::int64_t srtt_ns = 0;  ///< smoothed round trip (RFC 6298), 0: not measured yet
 };
 
 /// A handle of a peer: cheap to copy, valid as long as its engine.

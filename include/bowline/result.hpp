@@ -21,8 +21,8 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
 public:
-    Result(T value) : value_(std::move(value)) {}             // NOLINT(google-explicit-constructor): reads as the value
-    Result(Error error) : error_(std::move(error)) {}         // NOLINT(google-explicit-constructor): reads as the error
+    Result(T value) : value_(std::move(value)) {}      // NOLINT(google-explicit-constructor): reads as the value
+    Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor): reads as the error
 
     [[nodiscard]] bool has_value() const { return value_.has_value(); }
     explicit operator bool() const { return has_value(); }
