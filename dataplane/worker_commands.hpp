@@ -196,11 +196,11 @@ template <Port P>
 void Worker<P>::resume_sending(protocol::Time now, Peer& peer, const Association& association, bool restarted) {
     const protocol::StreamMemory& memory = association.peer_memory;
     const auto release = [this](Packet* p) { release_data(p); };
-    if (restarted) {
-        report_abandoned(now, peer, false);
-    } else if (memory.known && memory.incarnation == config_.incarnation && memory.stream_id == peer.send.stream_id()) {
+    const bool remembered = !restarted && memory.known && memory.incarnation == config_.incarnation &&
+                            memory.stream_id == peer.send.stream_id();
+    if (remembered) {
         peer.send.acknowledge_up_to(now, protocol::Seqno(memory.rcv_nxt), release);
-    } else if (association.peer_dropped_dirty || !goes_on_with_a_message(peer)) {
+    } else if (restarted || association.peer_dropped_dirty || !goes_on_with_a_message(peer)) {
         report_abandoned(now, peer, false);
     }
 }
