@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "engine/config_keys.hpp"
 #include "engine/config_peer.hpp"
+#include "protocol/settings_text.hpp"
 
 namespace bowline {
 
@@ -162,14 +164,27 @@ private:
     Config config_;
 };
 
+/// Thousands of peers fit.
+constexpr std::size_t kConfigBytesMax = std::size_t{16} << 20U;
+
 }  // namespace
 
 Result<Config> Config::load(const std::string& path) {
+    // A device or a pipe may never end, or block; a configuration is a file, and not a large one.
+    std::error_code unknown;
+    if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown) &&
+        !std::filesystem::is_directory(path, unknown)) {
+        return configuration_error(path + ": cannot read the configuration: not a regular file");
+    }
     std::ifstream file(path, std::ios::binary);
     std::string text;
     std::array<char, 4096> chunk{};
     while (file.read(chunk.data(), chunk.size()), file.gcount() > 0) {
         text.append(chunk.data(), static_cast<std::size_t>(file.gcount()));
+        if (text.size() > kConfigBytesMax) {
+            return configuration_error(path + ": the configuration is larger than " +
+                                       protocol::format_size(kConfigBytesMax) + ": is it the right file?");
+        }
     }
     // Opening a directory succeeds; reading it does not.
     if (!file.is_open() || file.bad()) {

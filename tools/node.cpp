@@ -28,8 +28,7 @@ public:
                    {"address", session.config.address},
                    {"device", session.engine.describe()}});
         } else {
-            print(fmt::format("'{}' ({}) runs on {}", session.config.name, session.config.address,
-                              session.engine.describe()));
+            print(fmt::format("{} has started: {}", session.config.address, session.engine.describe()));
         }
     }
 

@@ -82,6 +82,7 @@ expect 2 'peer; twice|already|same' "$BOWLINE" node "${good[@]}" --peer "b=10.77
 expect 2 'name' "$BOWLINE" node --name "two words" --device null --address "$address_a/24"
 
 step "configuration files: file, line and key"
+expect 2 'dev/zero; regular file' "$BOWLINE" node --config /dev/zero
 expect 2 'nowhere.toml' "$BOWLINE" node --config "$work/nowhere.toml"
 config "name = \"a"
 expect 2 'case.toml:1' "$BOWLINE" node --config "$config"

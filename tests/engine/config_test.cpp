@@ -141,6 +141,7 @@ TEST(ConfigLoad, NamesTheFileThatItCannotRead) {
     EXPECT_EQ(message_of(missing), "/nonexistent/a.toml: cannot read the configuration: No such file or directory");
     EXPECT_EQ(missing.error().kind, Error::Kind::configuration);
     EXPECT_EQ(message_of(Config::load("/")), "/: cannot read the configuration: Is a directory");
+    EXPECT_EQ(message_of(Config::load("/dev/zero")), "/dev/zero: cannot read the configuration: not a regular file");
 }
 
 TEST(ConfigLoad, ReadsAFileAndNamesItInErrors) {

@@ -65,8 +65,8 @@ TEST(Lossless, EveryNodeTalksWithEveryOther) {
     }
     Arena arena;
     Simulation simulation(1, nodes, arena);
-    for (NodeId from = 0; from < nodes.size(); ++from) {
-        for (NodeId to = 0; to < nodes.size(); ++to) {
+    for (NodeId from = 0; from < static_cast<NodeId>(nodes.size()); ++from) {
+        for (NodeId to = 0; to < static_cast<NodeId>(nodes.size()); ++to) {
             if (from != to) {
                 simulation.at(Time(), [&simulation, from, to] { simulation.node(from).send({.to = to, .count = 20}); });
             }

@@ -9,7 +9,7 @@ using protocol::wire::Type;
 using Verdict = FilterVerdict::Kind;
 
 /// Drops the frames from `from` of this type for which `drop(n)` holds; n counts them from 1.
-void drop_if(Pair& pair, NodeId from, Type type, std::function<bool(std::uint64_t)> drop) {
+void drop_if(Pair& pair, NodeId from, Type type, const std::function<bool(std::uint64_t)>& drop) {
     pair.network().set_filter([=, n = std::uint64_t{0}](const FrameInfo& frame) mutable -> FilterVerdict {
         if (frame.from != from || !frame.header.has_value() || frame.header->type != type) {
             return {};
