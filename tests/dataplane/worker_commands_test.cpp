@@ -468,7 +468,6 @@ TEST_F(WorkerCommands, AGreetingLeavesWithTheStateThatOnlyTheWorkerKnows) {
         ASSERT_TRUE(b().send(now_, 1400));
     }
     ASSERT_TRUE(settle());
-    ControlFrame frame;
     const wire::HeaderTemplate headers(a().endpoints());
     const auto bowline_at = static_cast<std::uint16_t>(headers.size());
     std::array<std::byte, ControlFrame::kBytesMax + 64> scratch{};
