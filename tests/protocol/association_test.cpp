@@ -12,7 +12,6 @@ namespace bowline::protocol {
 namespace {
 
 using test::Net;
-using test::Packet;
 using wire::Hello;
 using wire::NodeName;
 using wire::Type;
