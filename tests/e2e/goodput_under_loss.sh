@@ -7,7 +7,7 @@ need_bowline
 need_root "network namespaces and packet sockets"
 net_make
 
-readonly rounds=3 # alternating; the median of their ratios counts, for single rounds vary by some 20%
+readonly rounds=7 # alternating; the median of their ratios counts, for single rounds vary by some 20%
 readonly ratio_min=0.7
 
 random_file "$work/file" $((64 << 20))
