@@ -366,6 +366,18 @@ wire::Endpoints Controller::endpoints_to(wire::Ipv4Address ip, wire::MacAddress 
             .dscp = 0};
 }
 
+// — views —
+
+void Controller::install_view(Time /*now*/, std::span<const PeerIndex> peers) {
+    ++view_.id;
+    view_.peers.assign(peers.begin(), peers.end());
+}
+
+void Controller::exclude(Time /*now*/, PeerIndex /*peer*/) {}
+void Controller::close(Time /*now*/, PeerIndex /*peer*/) {}
+void Controller::rotate(Time /*now*/, PeerIndex /*peer*/) {}
+void Controller::forget(Time /*now*/, PeerIndex /*peer*/) {}
+
 // — output —
 
 bool Controller::poll_command(Command& command) {

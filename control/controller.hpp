@@ -13,6 +13,7 @@
 #include "control/log.hpp"
 #include "control/neighbours.hpp"
 #include "control/token_bucket.hpp"
+#include "control/view.hpp"
 #include "dataplane/control_messages.hpp"
 #include "protocol/association.hpp"
 #include "protocol/random.hpp"
@@ -74,6 +75,21 @@ public:
 
     void on_deadline(protocol::Time now);
     [[nodiscard]] protocol::Time next_deadline() const;
+
+    // — views, and an operator's word; between notices —
+
+    /// These peers, in this order, and this node are the members from now on (a peer that is new is greeted at once).
+    /// Their association is left alone; messages flow only between members.
+    void install_view(protocol::Time now, std::span<const dataplane::PeerIndex> peers);
+    [[nodiscard]] const View& view() const { return view_; }
+    /// The present view without this peer.
+    void exclude(protocol::Time now, dataplane::PeerIndex peer);
+    /// Closes the connections with the peer, both directions, as idle expiry does (CLOSE); the next message opens anew.
+    void close(protocol::Time now, dataplane::PeerIndex peer);
+    /// A new conn-id for the connection to the peer; everything unacknowledged is sent again under it (R7).
+    void rotate(protocol::Time now, dataplane::PeerIndex peer);
+    /// Drops the association with the peer and what is remembered of its stream (R5).
+    void forget(protocol::Time now, dataplane::PeerIndex peer);
 
     /// The next command for the worker; false: none.
     [[nodiscard]] bool poll_command(dataplane::Command& command);
@@ -164,6 +180,7 @@ private:
     TokenBucket echoes_;
     TokenBucket arp_replies_;
     TokenBucket warnings_;
+    View view_;
     bool stopping_ = false;
     std::size_t closes_left_ = 0;
 };

@@ -25,6 +25,9 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::array kModes = {"inline"sv, "dedicated"sv};
 constexpr std::array kIntegrities = {"auto"sv, "always"sv, "never"sv};
 constexpr std::array kHugepages = {"auto"sv, "on"sv, "off"sv};
+constexpr std::array kViews = {"static"sv, "external"sv};
+constexpr std::array kExclusions = {"retain"sv, "discard"sv};
+constexpr std::array kOnUncertain = {"report"sv, "resend"sv};
 constexpr std::array kLogLevels = {"error"sv, "warning"sv, "info"sv, "debug"sv};
 
 bool is_device(std::string_view text) { return !text.empty() && text.find_first_of(" \t\n") == std::string_view::npos; }
@@ -119,7 +122,21 @@ const std::array kKeys = {
     duration("heartbeat", &Config::heartbeat_ns, {kMs, kMinute},
              "Silence towards a peer after which it is sent a heartbeat."),
     duration("suspect_after", &Config::suspect_after_ns, {2 * kMs, 10 * kMinute},
-             "Silence of a peer after which it is reported down."),
+             "Silence of a peer after which it is probed, and excluded if it does not answer."),
+    choice("views", &Config::views, kViews,
+           "Who decides which peers are in view. `static`: the configured peers are, while they answer; `external`: "
+           "those of the view that the application has installed."),
+    choice("exclusion", &Config::exclusion, kExclusions,
+           "What becomes of unacknowledged messages to a peer that leaves the view. `retain`: they wait for "
+           "`retain_time` for it to come back, and then go on exactly once; `discard`: they are reported at once."),
+    duration("retain_time", &Config::retain_time_ns, {0, 1440 * kMinute},
+             "How long messages to an excluded peer wait for it before they are reported."),
+    choice("on_uncertain", &Config::on_uncertain, kOnUncertain,
+           "What becomes of messages of which nobody can know whether the peer has them, since it had to forget this "
+           "node: `report` them as uncertain, or `resend` them, perhaps twice."),
+    duration("conn_expiry", &Config::conn_expiry_ns, {0, 1440 * kMinute},
+             "Connections over which no message has passed for so long are closed; the next message opens a new one "
+             "without delay. 0: never."),
 };
 
 // A member of any of the field's types, as one 64-bit number.

@@ -26,7 +26,8 @@ enum class ValueKind : std::uint8_t {
 /// The field that a key fills. Numbers of every width are set from one 64-bit value that is in range.
 using Field =
     std::variant<std::string Config::*, std::uint16_t Config::*, std::uint32_t Config::*, std::int64_t Config::*,
-                 int Config::*, Config::Mode Config::*, Config::Integrity Config::*, Config::Hugepages Config::*>;
+                 int Config::*, Config::Mode Config::*, Config::Integrity Config::*, Config::Hugepages Config::*,
+                 Config::Views Config::*, Config::Exclusion Config::*, Config::OnUncertain Config::*>;
 
 struct Key {
     std::string_view name;

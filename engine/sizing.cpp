@@ -69,6 +69,14 @@ protocol::Settings protocol_settings(const Config& config, const Sizing& sizing)
     settings.give_up = Duration::ns(config.give_up_ns);
     settings.heartbeat = Duration::ns(config.heartbeat_ns);
     settings.suspect_after = Duration::ns(config.suspect_after_ns);
+    settings.views =
+        config.views == Config::Views::static_ ? protocol::ViewSource::fixed : protocol::ViewSource::external;
+    settings.exclusion =
+        config.exclusion == Config::Exclusion::retain ? protocol::Exclusion::retain : protocol::Exclusion::discard;
+    settings.retain_time = Duration::ns(config.retain_time_ns);
+    settings.on_uncertain = config.on_uncertain == Config::OnUncertain::report ? protocol::OnUncertain::report
+                                                                               : protocol::OnUncertain::resend;
+    settings.conn_expiry = Duration::ns(config.conn_expiry_ns);
     return settings;
 }
 

@@ -6,6 +6,23 @@
 
 namespace bowline::protocol {
 
+/// What becomes of unacknowledged messages to a peer that a view excludes.
+enum class Exclusion : std::uint8_t {
+    retain,   ///< they wait for `retain_time` for the peer to come back, and then go on exactly once
+    discard,  ///< they are given up at once, and reported
+};
+/// What becomes of messages of which nobody can know whether the peer has delivered them, when it lives on but has had
+/// to forget our stream (R5).
+enum class OnUncertain : std::uint8_t {
+    report,  ///< they are given up and reported as uncertain
+    resend,  ///< they are sent again: at least once
+};
+/// Who decides which peers are in view.
+enum class ViewSource : std::uint8_t {
+    fixed,     ///< "static": the configured peers, while they answer
+    external,  ///< the application: whatever it has installed
+};
+
 /// What the protocol can be told, one value a node. Settled at start; the engine fills it from its configuration, the
 /// simulator from a scenario.
 struct Settings {
@@ -19,6 +36,11 @@ struct Settings {
     Duration give_up = Duration::s(60);      ///< without a sign of the peer: report what is unacknowledged
     Duration heartbeat = Duration::ms(200);
     Duration suspect_after = Duration::s(1);
+    ViewSource views = ViewSource::fixed;
+    Exclusion exclusion = Exclusion::retain;
+    Duration retain_time = Duration::s(10);  ///< how long an excluded peer's messages wait for it
+    OnUncertain on_uncertain = OnUncertain::report;
+    Duration conn_expiry;               ///< connections without data for so long are closed; 0: never
     std::uint64_t initial_seqno = 1;  ///< of every stream; tests start it near a wrap
 };
 

@@ -32,6 +32,18 @@ struct Config {
         never,
     };
     enum class Hugepages { auto_, on, off };
+    /// Who decides which peers are in view.
+    enum class Views {
+        static_,   ///< "static": the configured peers, while they answer
+        external,  ///< "external": the application, by Engine::install_view()
+    };
+    /// What becomes of unacknowledged messages to a peer that leaves the view.
+    enum class Exclusion {
+        retain,   ///< they wait for retain_time for it to come back
+        discard,  ///< they are reported at once
+    };
+    /// What becomes of messages of which nobody can know whether a peer that had to forget us has delivered them.
+    enum class OnUncertain { report, resend };
 
     std::string name;
     std::string device;
@@ -62,6 +74,11 @@ struct Config {
     std::int64_t give_up_ns = 60'000'000'000;
     std::int64_t heartbeat_ns = 200'000'000;
     std::int64_t suspect_after_ns = 1'000'000'000;
+    Views views = Views::static_;
+    Exclusion exclusion = Exclusion::retain;
+    std::int64_t retain_time_ns = 10'000'000'000;
+    OnUncertain on_uncertain = OnUncertain::report;
+    std::int64_t conn_expiry_ns = 0;
 
     /// Reads a TOML file.
     static Result<Config> load(const std::string& path);
