@@ -49,6 +49,8 @@ const char* words_of(DownReason reason) {
             return "it has restarted";
         case DownReason::gave_up:
             return "it has acknowledged nothing for the give-up time";
+        case DownReason::excluded:
+            return "it is not in the view";
         case DownReason::none:
             break;
     }
@@ -59,7 +61,8 @@ const char* words_of(DownReason reason) {
 
 Controller::Controller(const protocol::Settings& settings, const LocalNode& local, std::span<const PeerSpec> peers,
                        protocol::Random random, std::span<const dataplane::PeerActivity> activity, LogSink log)
-    : local_(local),
+    : settings_(settings),
+      local_(local),
       random_(random),
       log_(std::move(log)),
       neighbours_(local.address, wanted_of(peers), random_, counters_),
@@ -69,7 +72,9 @@ Controller::Controller(const protocol::Settings& settings, const LocalNode& loca
       command_storage_(kCommandsMax),
       echoes_(kEchoInterval, kEchoBurst),
       arp_replies_(kArpReplyInterval, kArpReplyBurst),
-      warnings_(kWarningInterval, kWarningBurst) {
+      warnings_(kWarningInterval, kWarningBurst),
+      idle_(peers.size()),
+      activity_(activity) {
     constexpr std::size_t peers_max = 0x7FFF;  // slots have 16 bits, two for each peer
     BOWLINE_CHECK(peers.size() <= peers_max && activity.size() == peers.size());
     commands_.attach(command_storage_);
@@ -87,7 +92,10 @@ Controller::Controller(const protocol::Settings& settings, const LocalNode& loca
         peers_.push_back(Peer{.spec = spec,
                               .handshake = Handshake(identity, random_),
                               .resets = TokenBucket(kResetInterval, kResetBurst)});
+        peers_.back().in_view = peers_.back().worker_has_in_view = is_static();
+        if (is_static()) view_.peers.push_back(static_cast<PeerIndex>(peers_.size() - 1));
     }
+    view_.id = view_said_ = is_static() ? 1 : 0;
     std::iota(by_ip_.begin(), by_ip_.end(), PeerIndex{0});
     std::ranges::sort(by_ip_, {}, [this](PeerIndex index) { return peers_[index].spec.ip; });
 }
@@ -104,8 +112,13 @@ void Controller::start(Time now) {
                             peers_[i].spec.name.view(), peers_[i].spec.ip.to_string(), local_.address.ip.to_string(),
                             local_.address.prefix_bits));
         }
-        peers_[i].handshake.greet(now);
-        due_.set(static_cast<DeadlineQueue::Index>(i), now);
+        if (peers_[i].in_view) {
+            peers_[i].handshake.greet(now);
+            due_.set(static_cast<DeadlineQueue::Index>(i), now);
+        }
+        if (settings_.conn_expiry.ns() > 0) {
+            idle_.set(static_cast<DeadlineQueue::Index>(i), now + settings_.conn_expiry);
+        }
     }
 }
 
@@ -125,7 +138,7 @@ void Controller::begin_stop(Time now) {
 // — time —
 
 Time Controller::next_deadline() const {
-    return earlier(due_.next(), earlier(neighbours_.next_deadline(), liveness_.next_deadline()));
+    return earlier(earlier(due_.next(), idle_.next()), earlier(neighbours_.next_deadline(), liveness_.next_deadline()));
 }
 
 void Controller::on_deadline(Time now) {
@@ -135,6 +148,8 @@ void Controller::on_deadline(Time now) {
 
     DeadlineQueue::Index index = 0;
     while (has_room_for_deadline() && due_.pop_due(now, index)) service(now, static_cast<PeerIndex>(index));
+
+    while (has_room_for_deadline() && idle_.pop_due(now, index)) look_for_idle(now, static_cast<PeerIndex>(index));
 
     Neighbours::Request request;
     while (has_room_for_deadline() && neighbours_.poll_request(now, request)) {
@@ -149,7 +164,7 @@ void Controller::on_liveness(Time now, const Liveness::Due& due) {
         case Liveness::Verdict::probe:
             return say(Command::Kind::probe, due.peer);
         case Liveness::Verdict::silent:
-            return dissociate(now, due.peer, DownReason::silent, Duration());
+            return leave(now, due.peer, DownReason::silent);
     }
 }
 
@@ -184,7 +199,18 @@ void Controller::on_notice(Time now, const Notice& notice) {
         case Notice::Kind::gave_up:
             BOWLINE_CHECK(notice.peer < peers_.size());
             counters_.add(Counter::peers_gave_up);
-            dissociate(now, notice.peer, DownReason::gave_up, Duration());
+            leave(now, notice.peer, DownReason::gave_up);
+            break;
+        case Notice::Kind::heard:
+            BOWLINE_CHECK(notice.peer < peers_.size());
+            on_heard(now, notice.peer);
+            break;
+        case Notice::Kind::need_first:
+            BOWLINE_CHECK(notice.peer < peers_.size());
+            counters_.add(Counter::rotations_asked);
+            say(Command::Kind::rotate, notice.peer, notice.conn_id);
+            log(LogLevel::debug, fmt::format("peer '{}' has no window for conn-id {}: it is rotated",
+                                             peers_[notice.peer].spec.name.view(), notice.conn_id));
             break;
     }
     // The one place where packets go back.
@@ -220,6 +246,11 @@ void Controller::on_associated(Time now, PeerIndex index) {
     peer.incarnation = incarnation;
     peer.greeted_from = {};
     counters_.add(Counter::associations);
+    if (is_static() && !peer.in_view) {
+        // The association has taken it in already.
+        peer.in_view = peer.worker_has_in_view = true;
+        change_view(now);
+    }
     liveness_.watch(now, index);
     log(was_up ? LogLevel::debug : LogLevel::info,
         fmt::format("peer '{}' at {} is {}", peer.spec.name.view(), peer.spec.ip.to_string(),
@@ -232,6 +263,11 @@ void Controller::on_associated(Time now, PeerIndex index) {
 void Controller::dissociate(Time now, PeerIndex index, DownReason reason, Duration greet_after) {
     Peer& peer = peers_[index];
     if (!peer.handshake.in_use()) return;
+    if (is_static() && peer.in_view) {
+        set_in_view(now, index, false, reason);
+        change_view(now);
+        say_view(now, index);
+    }
     Command command;
     command.kind = Command::Kind::dissociate;
     command.peer = index;
@@ -249,7 +285,7 @@ void Controller::dissociate(Time now, PeerIndex index, DownReason reason, Durati
     }
     log(LogLevel::info,
         fmt::format("peer '{}' at {} is down: {}", peer.spec.name.view(), peer.spec.ip.to_string(), words_of(reason)));
-    peer.handshake.greet_after(now, greet_after);
+    if (is_static() || peer.in_view) peer.handshake.greet_after(now, greet_after);
     service(now, index);
 }
 
@@ -263,6 +299,8 @@ void Controller::service(Time now, PeerIndex index) {
     }
     peer.handshake.on_deadline(now);
     say_endpoints(index);
+    say_operators_word(now, index);
+    say_view(now, index);
     say_actions(index);
     transmit_handshake(now, index);
     if (!peer.handshake.half_open()) peer.greeted_from = {};
@@ -295,11 +333,11 @@ void Controller::say_actions(PeerIndex index) {
                 break;
             case Handshake::Action::Kind::associate:
                 command.kind = Command::Kind::associate;
-                command.association = make_association(action.agreement, local_.max_packet);
+                command.association = association_of(index, action.agreement);
                 break;
             case Handshake::Action::Kind::expect:
                 command.kind = Command::Kind::expect;
-                command.association = make_association(action.agreement, local_.max_packet);
+                command.association = association_of(index, action.agreement);
                 break;
         }
         push(command);
@@ -366,17 +404,12 @@ wire::Endpoints Controller::endpoints_to(wire::Ipv4Address ip, wire::MacAddress 
             .dscp = 0};
 }
 
-// — views —
-
-void Controller::install_view(Time /*now*/, std::span<const PeerIndex> peers) {
-    ++view_.id;
-    view_.peers.assign(peers.begin(), peers.end());
+dataplane::Association Controller::association_of(PeerIndex index, const protocol::Agreement& agreement) const {
+    dataplane::Association association = make_association(agreement, local_.max_packet);
+    // Whoever answers is in a static view again; spares the first message a question.
+    association.admit = is_static() || peers_[index].in_view;
+    return association;
 }
-
-void Controller::exclude(Time /*now*/, PeerIndex /*peer*/) {}
-void Controller::close(Time /*now*/, PeerIndex /*peer*/) {}
-void Controller::rotate(Time /*now*/, PeerIndex /*peer*/) {}
-void Controller::forget(Time /*now*/, PeerIndex /*peer*/) {}
 
 // — output —
 
@@ -387,10 +420,11 @@ bool Controller::poll_command(Command& command) {
     return true;
 }
 
-void Controller::say(Command::Kind kind, PeerIndex index) {
+void Controller::say(Command::Kind kind, PeerIndex index, std::uint64_t number) {
     Command command;
     command.kind = kind;
     command.peer = index;
+    command.number = number;
     push(command);
 }
 

@@ -113,6 +113,14 @@ private:
         std::optional<std::uint64_t> incarnation{};  ///< of its latest association
         bool endpoints_due = true;                   ///< the worker does not have the latest
         bool close_due = false;
+        bool in_view = false;
+        bool worker_has_in_view = false;  ///< what the worker has been told
+        dataplane::DownReason out_reason = dataplane::DownReason::excluded;  ///< why it is out of view
+        bool close_connections_due = false;
+        bool rotate_due = false;
+        bool forget_due = false;
+        std::uint64_t data_packets = 0;  ///< as last looked at, for idle expiry
+        protocol::Time busy_at{};        ///< when that last changed
     };
 
     /// What becomes of a notice's packet: goes out again with so many bytes, or, 0, back to its pool.
@@ -138,6 +146,18 @@ private:
     void refuse(protocol::Time now, protocol::HandshakeRefusal refusal, const Peer& peer,
                 const protocol::wire::Hello& hello);
 
+    // — views —
+    [[nodiscard]] bool is_static() const { return settings_.views == protocol::ViewSource::fixed; }
+    void set_in_view(protocol::Time now, dataplane::PeerIndex index, bool in_view, dataplane::DownReason reason);
+    void change_view(protocol::Time now);
+    void leave(protocol::Time now, dataplane::PeerIndex index, dataplane::DownReason reason);
+    void on_heard(protocol::Time now, dataplane::PeerIndex index);
+    void on_gave_up(protocol::Time now, dataplane::PeerIndex index);
+    void say_view(protocol::Time now, dataplane::PeerIndex index);
+    void say_operators_word(protocol::Time now, dataplane::PeerIndex index);
+    void say_view_changed();
+    void look_for_idle(protocol::Time now, dataplane::PeerIndex index);
+
     // — peers —
     void on_confirmed(protocol::Time now, const dataplane::Notice& notice);
     void on_associated(protocol::Time now, dataplane::PeerIndex index);
@@ -147,6 +167,8 @@ private:
                     protocol::Duration greet_after);
     void service(protocol::Time now, dataplane::PeerIndex index);
     void say_actions(dataplane::PeerIndex index);
+    [[nodiscard]] dataplane::Association association_of(dataplane::PeerIndex index,
+                                                        const protocol::Agreement& agreement) const;
     void say_endpoints(dataplane::PeerIndex index);
     void transmit_handshake(protocol::Time now, dataplane::PeerIndex index);
     void on_liveness(protocol::Time now, const Liveness::Due& due);
@@ -159,11 +181,12 @@ private:
     [[nodiscard]] std::size_t room() const { return kCommandsMax - commands_.size(); }
     [[nodiscard]] bool has_room_for_deadline() const { return room() >= 2 * kCommandsPerNotice; }
     void push(const dataplane::Command& command) { commands_.push(command); }
-    void say(dataplane::Command::Kind kind, dataplane::PeerIndex index);
+    void say(dataplane::Command::Kind kind, dataplane::PeerIndex index, std::uint64_t number = 0);
     void transmit(const dataplane::ControlFrame& frame);
     void warn(protocol::Time now, const std::string& text);
     void log(LogLevel level, const std::string& text) const;
 
+    protocol::Settings settings_;
     LocalNode local_;
     protocol::Random random_;
     LogSink log_;
@@ -180,7 +203,12 @@ private:
     TokenBucket echoes_;
     TokenBucket arp_replies_;
     TokenBucket warnings_;
+    DeadlineQueue idle_;  ///< when the connections of a peer are to be looked at again
+    std::span<const dataplane::PeerActivity> activity_;
+
     View view_;
+    std::uint64_t view_said_ = 0;    ///< id of the view that the worker has been told of
+    std::size_t memberships_left_ = 0;  ///< of the present view, that the worker has not been told of
     bool stopping_ = false;
     std::size_t closes_left_ = 0;
 };

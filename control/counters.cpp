@@ -14,7 +14,8 @@ const char* name_of(Counter counter) {
         "reset_rate_limited",  "reset_obeyed",       "reset_stale",
         "associations",        "peers_restarted",    "peers_stopped",
         "peers_silent",        "peers_gave_up",      "close_stale",
-        "close_unsupported",   "heartbeats",         "probes",
+        "close_unsupported",   "rotations_asked",    "peers_forgotten",
+        "heartbeats",         "probes",
         "suspicions",          "suspicions_refuted", "warnings_suppressed",
     };
     static_assert(names.size() == kCounters);

@@ -44,6 +44,8 @@ enum class Counter : std::uint8_t {
     peers_gave_up,
     close_stale,        ///< CLOSE for a tag no longer in use
     close_unsupported,  ///< CLOSE for another reason than an orderly stop
+    rotations_asked,    ///< a peer had no window for our connection: it was rotated
+    peers_forgotten,
     heartbeats,
     probes,
     suspicions,

@@ -26,6 +26,14 @@ void Liveness::watch(Time now, PeerIndex peer) {
     arm(peer);
 }
 
+void Liveness::keep_alive(Time now, PeerIndex peer) {
+    watches_[peer] = Watch{};
+    watches_[peer].active = true;
+    watches_[peer].suspected = false;
+    watches_[peer].since = now;
+    arm(peer);
+}
+
 void Liveness::unwatch(PeerIndex peer) {
     watches_[peer].active = false;
     deadlines_.remove(peer);
@@ -45,7 +53,8 @@ Time Liveness::sent(PeerIndex peer) const {
 
 void Liveness::arm(PeerIndex peer) {
     const Watch& watch = watches_[peer];
-    const Time suspicion = watch.probes == 0 ? heard(peer) + suspect_after_ : watch.judge_at;
+    const Time suspicion = !watch.suspected ? Time::never()
+                           : watch.probes == 0 ? heard(peer) + suspect_after_ : watch.judge_at;
     deadlines_.set(peer, earlier(suspicion, sent(peer) + heartbeat_));
 }
 
@@ -65,7 +74,7 @@ bool Liveness::look(Time now, PeerIndex peer, Due& due) {
         watch.probes = 0;
         counters_->add(Counter::suspicions_refuted);
     }
-    if (suspect(now, peer, due)) {
+    if (watch.suspected && suspect(now, peer, due)) {
         if (due.verdict == Verdict::silent) {
             unwatch(peer);
         } else {

@@ -32,6 +32,8 @@ public:
 
     /// The peer's association has come into use now: a sign in itself.
     void watch(protocol::Time now, dataplane::PeerIndex peer);
+    /// The same, but it is only sent signs of life, and not suspected.
+    void keep_alive(protocol::Time now, dataplane::PeerIndex peer);
     void unwatch(dataplane::PeerIndex peer);
     [[nodiscard]] bool watches(dataplane::PeerIndex peer) const { return watches_[peer].active; }
 
@@ -50,6 +52,7 @@ public:
 private:
     struct Watch {
         bool active = false;
+        bool suspected = true;        ///< silence counts
         std::uint32_t probes = 0;     ///< without a sign since the first of them
         protocol::Time since;         ///< watched; a sign in itself
         protocol::Time heartbeat_at;  ///< of the last heartbeat that was asked for

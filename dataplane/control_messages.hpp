@@ -38,6 +38,7 @@ struct Association {
     std::uint32_t message_max = 0;       ///< bytes: the smaller of both ends'
     protocol::Duration peer_ack_delay;
     protocol::Duration rtt;  ///< of the handshake; 0: not measured
+    bool admit = true;       ///< the peer is in view once it is in use
 };
 
 /// A control frame that the worker sends for the control thread: everything from Ethernet on, but for what only the
@@ -53,7 +54,7 @@ struct ControlFrame {
 };
 
 /// Why a peer went down, as its PeerDown event says.
-enum class DownReason : std::uint8_t { none, stopped, silent, restarted, gave_up };
+enum class DownReason : std::uint8_t { none, stopped, silent, restarted, gave_up, excluded };
 
 /// From control to a worker.
 struct Command {
@@ -63,6 +64,12 @@ struct Command {
         expect,  ///< peer, association: in use once a packet with its tag arrives (responder); replaces an earlier one
         cancel_expected,  ///< peer: no longer
         dissociate,       ///< peer, down_reason: tags die, sending stops, the application is told
+        forget,           ///< peer: tags die, and with them what is remembered of its stream (R5)
+        admit,            ///< peer: is in view: messages flow both ways as soon as there is an association
+        exclude,          ///< peer, down_reason: is out of view: no messages flow, its association stays
+        view_changed,     ///< number: id of the view that the commands before it have made
+        close_connections,  ///< peer: both directions, as after idle expiry; the next message opens anew
+        rotate,             ///< peer, number: a new conn-id in place of this one; 0: of whichever it is (R7)
         transmit,         ///< frame: send it
         transmit_packet,  ///< packet, packet_bytes: a received packet, rewritten in place, goes out
         release_packet,   ///< packet: control has read it
@@ -75,6 +82,7 @@ struct Command {
     PeerIndex peer = kNoPeer;
     DownReason down_reason = DownReason::none;
     std::uint32_t packet_bytes = 0;
+    std::uint64_t number = 0;
     protocol::Packet* packet = nullptr;
     Association association;
     protocol::wire::Endpoints endpoints;
@@ -91,11 +99,14 @@ struct Notice {
         close,        ///< peer, packet: the peer says that it stops or closes (CLOSE with a valid tag); give it back
         wanted,       ///< peer: the application sends to it and there is no association: greet now
         gave_up,      ///< peer: nothing came of it for the give-up time; what it was owed has been reported
+        heard,        ///< peer: it lives, though it is out of view; once an exclusion
+        need_first,   ///< peer, conn_id: it has no window for that connection of ours, which is the present one (R6)
     };
 
     Kind kind = Kind::frame;
     PeerIndex peer = kNoPeer;
     std::uint32_t local_tag = 0;
+    std::uint32_t conn_id = 0;
     std::uint32_t length = 0;
     protocol::Packet* packet = nullptr;
     std::byte* bytes = nullptr;  ///< the whole frame, writable
@@ -103,13 +114,14 @@ struct Notice {
 
 /// Notices that the worker must be able to give for each peer whatever the network sends; the ring has room for these
 /// and more.
-inline constexpr std::size_t kNoticesPerPeer = 4;
+inline constexpr std::size_t kNoticesPerPeer = 6;
 
 /// What a worker lets control see of a peer without a message: written by the worker with relaxed stores, at most once
 /// a burst.
 struct alignas(64) PeerActivity {
     std::atomic<std::int64_t> last_heard_ns{INT64_MIN};  ///< a packet with a valid tag
     std::atomic<std::int64_t> last_sent_ns{INT64_MIN};   ///< any packet of its association
+    std::atomic<std::uint64_t> data_packets{0};          ///< sent to it and admitted from it
     std::atomic<bool> settled{true};                     ///< nothing queued or unacknowledged towards it
 };
 

@@ -162,6 +162,7 @@ inline bool MessageReader::apply(PeerEvent& event) {
         case PeerEvent::Kind::up:
         case PeerEvent::Kind::down:
         case PeerEvent::Kind::undelivered:
+        case PeerEvent::Kind::view_changed:
             return true;
     }
     return false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,33 @@ struct OutgoingLarge {
     [[nodiscard]] bool active() const { return total != 0; }
 };
 
+/// Says when a peer may be told something again that it did not heed: at once for the first time, then ever less often.
+class AskLimiter {
+public:
+    /// `about`: what it is about; another one begins anew.
+    [[nodiscard]] bool try_ask(protocol::Time now, std::uint64_t about) {
+        if (about != about_) {
+            about_ = about;
+            next_ = now;
+            interval_ = kFirst;
+        }
+        if (now < next_) {
+            return false;
+        }
+        next_ = now + interval_;
+        interval_ = std::min(interval_ * 2, kMost);
+        return true;
+    }
+    void reset() { about_ = 0; }
+
+private:
+    static constexpr protocol::Duration kFirst = protocol::Duration::us(500);
+    static constexpr protocol::Duration kMost = protocol::Duration::ms(100);
+    std::uint64_t about_ = 0;
+    protocol::Time next_;
+    protocol::Duration interval_;
+};
+
 /// Everything that a worker has of one peer.
 struct Peer {
     Peer(PeerIndex number, const protocol::Settings& settings, std::uint64_t stream_id)
@@ -70,25 +98,31 @@ struct Peer {
     PeerIndex index;
     bool associated = false;  ///< our packets have a tag to carry
     bool up = false;          ///< the application has been told so
-    bool in_view = true;      ///< messages for it are accepted
+    bool in_view = true;      ///< messages for it are accepted, and those from it are admitted
+    bool view_wanted = true;  ///< control's word for in_view, which waits for room in `events` where it is ahead
     bool stopping = false;    ///< we stop: nothing more is admitted from it
     bool dirty = false;       ///< in the worker's list of peers to be served
     bool ready = false;       ///< in the worker's list of peers with something to read
     bool answer_probe = false;
     bool inbox_waiting = false;  ///< there may be something in the inbox
     bool wanted_said = false;
+    bool heard_said = false;        ///< control knows that it lives though it is out of view
+    bool dropped_dirty = false;     ///< what was remembered of its stream is lost (R5)
     bool expected = false;               ///< `candidate` awaits its first packet
+    std::uint32_t rotation_asked = 0;    ///< the conn-id for which control has been told of a NEED_FIRST
     std::uint32_t newest_timestamp = 0;  ///< of the peer's packets: what we echo
     bool has_timestamp = false;
     std::uint32_t frames_bytes_max = 0;  ///< of a packet
     std::uint32_t message_max = 0;
+    std::uint32_t longest_unagreed = 0;  ///< bytes, of the messages accepted without an association
     std::uint64_t next_message = 1;  ///< the number of the next message accepted
     OpenPacket open;
     OutgoingLarge large;
     protocol::wire::HeaderTemplate headers;
     Association association;
     Association candidate;
-    std::uint64_t incarnation = 0;  ///< of the peer; 0: never met
+    std::uint64_t incarnation = 0;  ///< of the peer that messages are for; 0: whoever comes
+    AskLimiter asks;                ///< NEED_FIRST, and CLOSE to a peer that is out of view
 
     PeerStorage storage;
     protocol::SendStream send;

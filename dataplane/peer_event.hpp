@@ -13,7 +13,8 @@ struct PeerEvent {
         down,         ///< `down` says why
         undelivered,  ///< messages first..last to this peer; `certain`: they have never been sent
         opened,       ///< the peer's messages go on with number `first`: a gap if that is not the next one
-        restarted,    ///< the peer's messages are those of another stream from here on
+        restarted,    ///< the peer's messages are those of another stream, or of a forgotten one, from here on
+        view_changed,  ///< `first`: the view's id; an event of the node itself
     };
 
     std::uint64_t position = 0;
@@ -30,8 +31,8 @@ struct PeerEvent {
 /// end.
 inline constexpr std::size_t kPeerEvents = 32;
 inline constexpr std::size_t kEventsPerAssociation = 16;
-/// What can be put off (an opening, a give-up) leaves room for what cannot: down and undelivered at the end of the
-/// association, and twice undelivered at the end of the engine.
-inline constexpr std::size_t kEventsAtEnd = 4;
+/// What can be put off (an opening, a give-up, an association) leaves room for what cannot: down and twice undelivered
+/// when the peer leaves the view, the same at the end of the engine, and that its stream is forgotten.
+inline constexpr std::size_t kEventsAtEnd = 6;
 
 }  // namespace bowline::dataplane

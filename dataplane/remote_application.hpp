@@ -48,10 +48,6 @@ public:
         if (!peer.shared.in_view.load(std::memory_order_relaxed)) {
             return Offer::excluded;
         }
-        if (!peer.shared.associated.load(std::memory_order_acquire)) {
-            to_worker_.ring(index);  // it asks control to greet
-            return Offer::back_pressured;
-        }
         if (size > peer.shared.message_max.load(std::memory_order_relaxed)) {
             return Offer::too_large;
         }

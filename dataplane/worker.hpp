@@ -15,8 +15,10 @@
 #include "dataplane/port.hpp"
 #include "dataplane/spsc_ring.hpp"
 #include "dataplane/worker_config.hpp"
+#include "protocol/mutant.hpp"
 #include "protocol/random.hpp"
 #include "protocol/time.hpp"
+#include "protocol/wire/control_body.hpp"
 #include "protocol/wire/header.hpp"
 
 namespace bowline::dataplane {
@@ -93,7 +95,9 @@ public:
 
     [[nodiscard]] Peer& peer(PeerIndex index) { return *peers_[index]; }
     [[nodiscard]] const Peer& peer(PeerIndex index) const { return *peers_[index]; }
+    /// With the node itself, which is the last one: what it sends to itself comes out of its own ring.
     [[nodiscard]] std::size_t peer_count() const { return peers_.size(); }
+    [[nodiscard]] PeerIndex self() const { return config_.peers; }
     [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
     [[nodiscard]] std::uint64_t decode_errors(protocol::wire::DecodeError e) const {
         return decode_errors_[static_cast<std::size_t>(e)];
@@ -107,6 +111,9 @@ private:
     static constexpr std::size_t kBurst = 32;
     static constexpr std::size_t kTxBatch = 64;
     static constexpr std::size_t kTurnPackets = 64;  ///< of one peer in one turn, so that none holds up the others
+    /// Of a data packet, beside its frames.
+    static constexpr std::uint32_t kPacketOverhead =
+        protocol::wire::kHeaderBytes + protocol::wire::kFirstExtensionBytes;
     static constexpr std::size_t kClaimOverhead = protocol::wire::kFrameHeaderBytes;
 
     struct Slot {
@@ -119,6 +126,13 @@ private:
     void on_segment(protocol::Time now, Packet* packet, const RxFrame& frame, const protocol::wire::Segment& segment);
     bool on_data(protocol::Time now, Peer& peer, Packet* packet, const protocol::wire::Segment& segment);
     void on_ack(protocol::Time now, Peer& peer, const protocol::wire::Segment& segment);
+    bool on_close(protocol::Time now, Peer& peer, Packet* packet, const RxFrame& frame,
+                  const protocol::wire::Segment& segment);
+    void on_need_first(Peer& peer, const protocol::wire::Segment& segment);
+    void on_excluded_data(protocol::Time now, Peer& peer);
+    void ask_first(protocol::Time now, Peer& peer, std::uint32_t conn_id);
+    void note_heard_out_of_view(Peer& peer);
+    [[nodiscard]] bool is_known_tag(const protocol::wire::Header& header) const;
     void pass_to_control(Notice::Kind kind, PeerIndex peer, Packet* packet, const RxFrame& frame);
 
     // commands (worker_commands.hpp)
@@ -126,13 +140,25 @@ private:
     void apply(protocol::Time now, const Command& command);
     void expect(Peer& peer, const Association& association);
     bool associate(protocol::Time now, Peer& peer, const Association& association);
-    static bool goes_on_with_a_message(const Peer& peer);
     void resume_sending(protocol::Time now, Peer& peer, const Association& association, bool restarted);
     void dissociate(protocol::Time now, Peer& peer, DownReason reason);
-    void report_abandoned(protocol::Time now, Peer& peer, bool nothing_uncertain);
+    void drop_tags(Peer& peer);
+    void forget(Peer& peer);
+    void close_connections(protocol::Time now, Peer& peer);
+    void report_abandoned(Peer& peer, bool nothing_uncertain);
+    void report(Peer& peer, const protocol::Abandoned& abandoned);
     void push_event(Peer& peer, PeerEvent event);
     void transmit_frame(const ControlFrame& frame);
-    void send_close(protocol::Time now, Peer& peer);
+    void send_close(protocol::Time now, Peer& peer, protocol::wire::CloseReason reason);
+
+    // views (worker_views.hpp)
+    void admit(protocol::Time now, Peer& peer);
+    void enter_view(protocol::Time now, Peer& peer);
+    void exclude(protocol::Time now, Peer& peer, DownReason reason);
+    void rotate(protocol::Time now, Peer& peer, std::uint64_t conn_id);
+    void come_up(protocol::Time now, Peer& peer);
+    void tell_view(std::uint64_t id);
+    void on_events_taken(Peer& peer);
 
     // packing (worker_pack.hpp)
     Offer check_offer(Peer& peer, std::size_t size);
@@ -150,13 +176,20 @@ private:
 
     // send (worker_send.hpp)
     void serve_data(protocol::Time now, Peer& peer);
+    void serve_self(protocol::Time now, Peer& own);
+    bool open_for_data(protocol::Time now, Peer& peer);
+    [[nodiscard]] bool has_something_to_send(const Peer& peer) const;
     void queue_what_waits(protocol::Time now, Peer& peer);
     void serve_acks(protocol::Time now, Peer& peer);
     void serve_deadline(protocol::Time now, Peer& peer);
     void give_up(protocol::Time now, Peer& peer);
     bool has_more(protocol::Time now, Peer& peer);
     bool send_data(protocol::Time now, Peer& peer, protocol::Seqno seqno);
-    bool send_control(protocol::Time now, Peer& peer, protocol::wire::Type type, std::span<const std::byte> body = {});
+    bool send_control(protocol::Time now, Peer& peer, protocol::wire::Type type, std::span<const std::byte> body = {},
+                      std::uint32_t about_conn_id = 0);
+#ifdef BOWLINE_MUTANTS
+    void send_discarded_ack(protocol::Time now, Peer& peer, const protocol::wire::Header& discarded);
+#endif
     bool send_ack(protocol::Time now, Peer& peer);
     protocol::wire::Header make_header(protocol::Time now, const Peer& peer, protocol::wire::Type type) const;
     void finish_packet(Peer& peer, Packet* packet, std::byte* bowline, std::size_t bowline_bytes);
@@ -204,6 +237,7 @@ private:
     std::size_t tx_count_ = 0;
     std::uint64_t data_packets_ = 0;  ///< of the pool, in open packets and send windows
     bool stopping_ = false;
+    std::uint64_t view_untold_ = 0;  ///< id of a view of which there was no room to tell the application yet; 0: none
     WorkerCounters counters_;
     std::array<std::uint64_t, protocol::wire::kDecodeErrors> decode_errors_{};
     std::array<std::uint64_t, protocol::wire::kStrays> strays_{};
@@ -215,3 +249,4 @@ private:
 #include "dataplane/worker_pack.hpp"      // IWYU pragma: export
 #include "dataplane/worker_receive.hpp"   // IWYU pragma: export
 #include "dataplane/worker_send.hpp"      // IWYU pragma: export
+#include "dataplane/worker_views.hpp"     // IWYU pragma: export

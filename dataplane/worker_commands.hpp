@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dataplane/worker.hpp"
+#include "protocol/association.hpp"
 #include "protocol/wire/bytes.hpp"
 #include "protocol/wire/control_body.hpp"
 
@@ -19,17 +20,33 @@ Worker<P>::Worker(P& port, const WorkerConfig& config, SpscRing<Command>& comman
       activity_(activity),
       slots_(std::size_t{2} * config.peers),
       wheel_(config.peers, now),
-      dirty_(config.peers),
-      ready_(config.peers),
-      reading_(config.peers) {
+      dirty_(config.peers + std::size_t{1}),
+      ready_(config.peers + std::size_t{1}),
+      reading_(config.peers + std::size_t{1}) {
     BOWLINE_CHECK(activity.size() == config.peers);
     BOWLINE_CHECK(notices.capacity() > std::size_t{kNoticesPerPeer} * config.peers);
-    for (std::uint16_t i = 0; i < config.peers; ++i) {
+    constexpr std::uint32_t longest_frame = protocol::wire::kFrameHeaderBytes + protocol::wire::kFrameLengthMax;
+    const bool in_view = config.settings.views == protocol::ViewSource::fixed;
+    for (std::uint16_t i = 0; i <= config.peers; ++i) {
         // A stream's id is never 0: that says "none yet".
-        peers_.push_back(std::make_unique<Peer>(i, config.settings, random.next() | 1U));
-        peers_.back()->message_max = config.settings.message_max;
-        peers_.back()->frames_bytes_max = protocol::wire::kFrameHeaderBytes;
+        protocol::Settings settings = config.settings;
+        if (i == config.peers) {
+            settings.window_pkts = std::min(settings.window_pkts, kOwnWindow);
+            settings.send_queue_pkts = std::min(settings.send_queue_pkts, kOwnWindow);
+        }
+        peers_.push_back(std::make_unique<Peer>(i, settings, random.next() | 1U));
+        Peer& peer = *peers_.back();
+        peer.message_max = config.settings.message_max;
+        // Until a handshake has settled it: what every peer can take.
+        peer.frames_bytes_max = protocol::Handshake::kPacketBytesMin - kPacketOverhead;
+        peer.in_view = peer.view_wanted = in_view;
+        peer.shared.in_view.store(in_view, std::memory_order_relaxed);
+        peer.shared.message_max.store(peer.message_max, std::memory_order_relaxed);
     }
+    Peer& own = *peers_.back();
+    own.in_view = own.view_wanted = own.associated = true;
+    own.frames_bytes_max = std::min(port.payload_capacity(), longest_frame);
+    own.shared.in_view.store(true, std::memory_order_relaxed);
 }
 
 template <Port P>
@@ -86,6 +103,24 @@ void Worker<P>::apply(protocol::Time now, const Command& command) {
         case Command::Kind::dissociate:
             dissociate(now, *peer, command.down_reason);
             break;
+        case Command::Kind::forget:
+            forget(*peer);
+            break;
+        case Command::Kind::admit:
+            admit(now, *peer);
+            break;
+        case Command::Kind::exclude:
+            exclude(now, *peer, command.down_reason);
+            break;
+        case Command::Kind::view_changed:
+            tell_view(command.number);
+            break;
+        case Command::Kind::close_connections:
+            close_connections(now, *peer);
+            break;
+        case Command::Kind::rotate:
+            rotate(now, *peer, command.number);
+            break;
         case Command::Kind::transmit:
             transmit_frame(command.frame);
             break;
@@ -114,7 +149,12 @@ void Worker<P>::apply(protocol::Time now, const Command& command) {
             break;
         case Command::Kind::send_close:
             if (peer->associated) {
-                send_close(now, *peer);
+                // From here on nothing of this peer is admitted, so that what the CLOSE says stays true.
+                peer->stopping = true;
+                // It is not acknowledged: a few copies make it unlikely that the peer must find out by silence.
+                for (int copy = 0; copy < 3; ++copy) {
+                    send_close(now, *peer, protocol::wire::CloseReason::orderly_stop);
+                }
             }
             break;
     }
@@ -122,6 +162,11 @@ void Worker<P>::apply(protocol::Time now, const Command& command) {
 
 template <Port P>
 void Worker<P>::expect(Peer& peer, const Association& association) {
+    if (peer.associated && peer.association.local_slot == association.local_slot) {
+        // The one before it has just been confirmed, and control has not heard of that yet: the peer will ask again.
+        ++counters_.expects_refused;
+        return;
+    }
     if (peer.expected) {
         slots_[peer.candidate.local_slot] = {};
     }
@@ -138,18 +183,17 @@ bool Worker<P>::associate(protocol::Time now, Peer& peer, const Association& ass
     }
     // From here on the old tags match nothing (R8): whatever is still under way with them is void.
     const Association agreed = association;
-    slots_[std::size_t{2} * peer.index] = {};
-    slots_[std::size_t{2} * peer.index + 1] = {};
+    drop_tags(peer);
     slots_[agreed.local_slot] = {.tag = agreed.local_tag, .expected = false};
-    peer.expected = false;
     peer.associated = true;
     peer.association = agreed;
     peer.has_timestamp = false;
     peer.wanted_said = false;
+    peer.rotation_asked = 0;
+    peer.asks.reset();
     peer.message_max = std::min(agreed.message_max, config_.settings.message_max);
-    constexpr std::uint32_t overhead = protocol::wire::kHeaderBytes + protocol::wire::kFirstExtensionBytes;
     peer.frames_bytes_max =
-        std::min({agreed.packet_bytes_max - overhead, port_.payload_capacity(),
+        std::min({agreed.packet_bytes_max - kPacketOverhead, port_.payload_capacity(),
                   // the longest whole message that a frame can hold
                   static_cast<std::uint32_t>(protocol::wire::kFrameHeaderBytes) + protocol::wire::kFrameLengthMax});
 
@@ -159,76 +203,134 @@ bool Worker<P>::associate(protocol::Time now, Peer& peer, const Association& ass
         push_event(peer, {.kind = PeerEvent::Kind::down, .down = DownReason::restarted});
     }
     resume_sending(now, peer, agreed, restarted);
+    if (peer.longest_unagreed > peer.message_max) {
+        report_abandoned(peer, false);  // the peer takes no message so long
+    }
+    peer.longest_unagreed = 0;
     if (peer.incarnation != agreed.peer_incarnation) {
         push_event(peer, {.kind = PeerEvent::Kind::restarted});
     }
     peer.incarnation = agreed.peer_incarnation;
     peer.receive.bind(agreed.peer_incarnation, agreed.peer_stream_id,
                       [&](std::uint64_t position) { drop_position(peer, position); });
-    peer.send.open(now, agreed.peer_window_pkts, agreed.peer_ack_delay);
+    peer.send.grant(agreed.peer_window_pkts, agreed.peer_ack_delay);
     if (agreed.rtt.ns() > 0) {
         peer.send.sample_rtt(agreed.rtt);
     }
-    peer.in_view = true;
+    if (agreed.admit) {
+        peer.view_wanted = true;
+        peer.in_view = true;
+        peer.heard_said = false;
+    }
     peer.shared.message_max.store(peer.message_max, std::memory_order_relaxed);
-    peer.shared.in_view.store(true, std::memory_order_relaxed);
+    peer.shared.in_view.store(peer.in_view, std::memory_order_relaxed);
     peer.shared.associated.store(true, std::memory_order_release);
-    if (!peer.up) {
-        peer.up = true;
-        push_event(peer, {.first = agreed.peer_incarnation, .kind = PeerEvent::Kind::up});
+    if (peer.in_view) {
+        peer.send.open(now);
+        come_up(now, peer);
     }
     mark_dirty(peer);
     return true;
-}
-
-/// True when what the peer has not acknowledged begins with the beginning of a message, wherever it waits.
-template <Port P>
-bool Worker<P>::goes_on_with_a_message(const Peer& peer) {
-    if (!peer.send.drained()) {
-        return peer.send.at_boundary();
-    }
-    return peer.open.has_frames() ? peer.open.boundary : peer.large.cut == 0;
 }
 
 /// What becomes of what is unacknowledged: it goes on where the peer remembers it, is sent again where the peer
 /// certainly never had it, and is reported where nobody can know (R5, R8).
 template <Port P>
 void Worker<P>::resume_sending(protocol::Time now, Peer& peer, const Association& association, bool restarted) {
+    using protocol::Mutant;
     const protocol::StreamMemory& memory = association.peer_memory;
     const auto release = [this](Packet* p) { release_data(p); };
-    const bool remembered = !restarted && memory.known && memory.incarnation == config_.incarnation &&
-                            memory.stream_id == peer.send.stream_id();
-    if (remembered) {
-        peer.send.acknowledge_up_to(now, protocol::Seqno(memory.rcv_nxt), release);
-    } else if (restarted || association.peer_dropped_dirty || !goes_on_with_a_message(peer)) {
-        report_abandoned(now, peer, false);
+    if (restarted && !mutated(Mutant::r8_replay)) {
+        if (mutated(Mutant::r8_silent_restart)) {
+            peer.send.abandon(peer.next_message, release);
+            return;
+        }
+        return report_abandoned(peer, false);
+    }
+    if (memory.known && memory.incarnation == config_.incarnation && memory.stream_id == peer.send.stream_id()) {
+        return peer.send.acknowledge_up_to(now, protocol::Seqno(memory.rcv_nxt), release);
+    }
+    // It lives, and knows nothing of our stream: it can go on where a message begins. What has been sent it has
+    // certainly not delivered, unless it has had to forget it with its end unknown.
+    const bool is_uncertain = association.peer_dropped_dirty &&
+                              config_.settings.on_uncertain == protocol::OnUncertain::report;
+    const protocol::SendWindow& window = peer.send.window();
+    const protocol::Seqno from = peer.send.next_boundary(is_uncertain ? window.nxt() : window.una());
+    const bool goes_on = from != window.end() || (peer.open.has_frames() ? peer.open.boundary : peer.large.cut == 0);
+    if (!goes_on) {
+        return report_abandoned(peer, false);
+    }
+    if (from != window.una()) {
+        report(peer, peer.send.abandon_before(from, release));
     }
 }
 
 template <Port P>
-void Worker<P>::dissociate(protocol::Time now, Peer& peer, DownReason reason) {
+void Worker<P>::drop_tags(Peer& peer) {
     slots_[std::size_t{2} * peer.index] = {};
     slots_[std::size_t{2} * peer.index + 1] = {};
     peer.expected = false;
+}
+
+template <Port P>
+void Worker<P>::dissociate(protocol::Time now, Peer& peer, DownReason reason) {
+    const bool was_associated = peer.associated;  // or it was still waiting for room among the events
+    drop_tags(peer);
     peer.associated = false;
-    peer.in_view = false;
     peer.shared.associated.store(false, std::memory_order_relaxed);
-    peer.shared.in_view.store(false, std::memory_order_relaxed);
-    peer.send.suspend();
     peer.receive.close([&](std::uint64_t position) { drop_position(peer, position); });
+    if (peer.in_view) {
+        peer.send.suspend();
+        peer.send.expect_again(now);
+    }
     if (peer.up) {
         peer.up = false;
         push_event(peer, {.kind = PeerEvent::Kind::down, .down = reason});
     }
-    if (reason == DownReason::stopped) {
-        // Its CLOSE has said what it had: the rest has certainly not been delivered, and never will be.
-        report_abandoned(now, peer, true);
+    if (reason == DownReason::stopped && was_associated) {
+        // Its CLOSE has said what it had: the rest has certainly not been delivered, and never will be. What is sent
+        // from now on is for whoever takes its place.
+        report_abandoned(peer, true);
+        peer.incarnation = 0;
+        peer.frames_bytes_max = protocol::Handshake::kPacketBytesMin - kPacketOverhead;
+    }
+    mark_dirty(peer);
+}
+
+/// Everything of the association and of the peer's stream goes; our own stream's numbers stay, as they do for ever.
+template <Port P>
+void Worker<P>::forget(Peer& peer) {
+    drop_tags(peer);
+    peer.associated = false;
+    peer.shared.associated.store(false, std::memory_order_relaxed);
+    if (peer.receive.is_known()) {
+        peer.dropped_dirty = !peer.receive.is_clean() && !mutated(protocol::Mutant::r5_dirty_taken_clean);
+        ++(peer.receive.is_clean() ? counters_.forgotten_clean : counters_.forgotten_dirty);
+        push_event(peer, {.kind = PeerEvent::Kind::restarted});
+    }
+    peer.receive.forget([&](std::uint64_t position) { drop_position(peer, position); });
+    if (peer.in_view) {
+        peer.send.suspend();
+        if (has_something_to_send(peer)) {
+            ask_for_greeting(peer);
+        }
     }
     mark_dirty(peer);
 }
 
 template <Port P>
-void Worker<P>::report_abandoned(protocol::Time now, Peer& peer, bool nothing_uncertain) {
+void Worker<P>::close_connections(protocol::Time now, Peer& peer) {
+    if (!peer.associated || !peer.in_view || (!peer.receive.is_open() && !peer.send.is_open())) {
+        return;
+    }
+    send_close(now, peer, protocol::wire::CloseReason::idle);
+    peer.receive.close([&](std::uint64_t position) { drop_position(peer, position); });
+    peer.send.suspend();
+    mark_dirty(peer);
+}
+
+template <Port P>
+void Worker<P>::report_abandoned(Peer& peer, bool nothing_uncertain) {
     if (peer.large.active()) {
         end_large(peer);  // accepted, and cut into packets in part
     }
@@ -250,6 +352,11 @@ void Worker<P>::report_abandoned(protocol::Time now, Peer& peer, bool nothing_un
         abandoned.unsent_first = abandoned.uncertain_first;
         abandoned.uncertain_last = abandoned.uncertain_first - 1;
     }
+    report(peer, abandoned);
+}
+
+template <Port P>
+void Worker<P>::report(Peer& peer, const protocol::Abandoned& abandoned) {
     if (abandoned.uncertain_first <= abandoned.uncertain_last) {
         push_event(peer, {.first = abandoned.uncertain_first,
                           .last = abandoned.uncertain_last,
@@ -262,7 +369,6 @@ void Worker<P>::report_abandoned(protocol::Time now, Peer& peer, bool nothing_un
                           .kind = PeerEvent::Kind::undelivered,
                           .certain = true});
     }
-    static_cast<void>(now);
 }
 
 template <Port P>
@@ -290,7 +396,8 @@ void Worker<P>::transmit_frame(const ControlFrame& frame) {
                           .memory_incarnation = memory.incarnation,
                           .memory_stream_id = memory.stream_id,
                           .memory_rcv_nxt = memory.rcv_nxt,
-                          .memory_flags = memory.known ? wire::kMemoryPresent : 0},
+                          .memory_flags = (memory.known ? wire::kMemoryPresent : 0) |
+                                          (peer.dropped_dirty ? wire::kMemoryDroppedDirty : 0)},
                          bytes + frame.hello_at);
     }
     if (frame.udp_payload_at != 0 && config_.write_checksums) {
@@ -308,18 +415,15 @@ void Worker<P>::transmit_frame(const ControlFrame& frame) {
 }
 
 template <Port P>
-void Worker<P>::send_close(protocol::Time now, Peer& peer) {
+void Worker<P>::send_close(protocol::Time now, Peer& peer, protocol::wire::CloseReason reason) {
     namespace wire = protocol::wire;
-    // From here on nothing of this peer is admitted, so that what the CLOSE says stays true.
-    peer.stopping = true;
     std::array<std::byte, wire::kCloseBytes> body;
-    wire::encode_close({.reason = wire::CloseReason::orderly_stop,
+    wire::encode_close({.reason = reason,
                         .rcv_nxt = peer.receive.window().rcv_nxt().value(),
                         .next_message = peer.send.acknowledged_message() + 1},
                        body.data());
-    // It is not acknowledged: a few copies make it unlikely that the peer must find out by silence.
-    for (int copy = 0; copy < 3; ++copy) {
-        send_control(now, peer, wire::Type::close, body);
+    if (send_control(now, peer, wire::Type::close, body)) {
+        ++counters_.closes_sent;
     }
 }
 

@@ -8,6 +8,11 @@
 
 namespace bowline::dataplane {
 
+/// What a node sends to itself goes through a window and a queue of so many packets each (smaller where the peers' are).
+inline constexpr std::uint32_t kOwnWindow = 64;
+/// The packets of the pool that this takes at most: in the queue, in the ring, and the one being filled.
+inline constexpr std::uint32_t kOwnPackets = 2 * kOwnWindow + 1;
+
 /// What a worker is told at start.
 struct WorkerConfig {
     protocol::Settings settings;
@@ -37,6 +42,18 @@ struct WorkerCounters {
     std::uint64_t tx_refused = 0;       ///< the device took fewer than offered: offered again
     std::uint64_t tx_dropped = 0;       ///< acks and control packets for which the device had no room
     std::uint64_t turns = 0;
+    std::uint64_t excluded_data = 0;        ///< data of a peer that is out of view: not admitted, CLOSE sent
+    std::uint64_t need_first_sent = 0;      ///< data found no window: the sender was asked where it begins
+    std::uint64_t need_first_received = 0;  ///< for our present connection
+    std::uint64_t need_first_stale = 0;     ///< for another one
+    std::uint64_t asks_suppressed = 0;      ///< NEED_FIRST and CLOSE that were not sent since one has been just now
+    std::uint64_t rotations = 0;            ///< new conn-ids under an association that stays
+    std::uint64_t closes_sent = 0;
+    std::uint64_t closes_received = 0;
+    std::uint64_t closes_stale = 0;     ///< of connections that are over
+    std::uint64_t forgotten_clean = 0;  ///< memories of a peer's stream that were dropped without loss
+    std::uint64_t forgotten_dirty = 0;  ///< and with their end unknown
+    std::uint64_t expects_refused = 0;  ///< associations for a slot that the peer has just put into use
 };
 
 }  // namespace bowline::dataplane

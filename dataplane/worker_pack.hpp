@@ -23,7 +23,7 @@ Offer Worker<P>::check_offer(Peer& peer, std::size_t size) {
     }
     if (!peer.associated) {
         ask_for_greeting(peer);
-        return Offer::back_pressured;  // how large a packet may be is not known before the handshake
+        peer.longest_unagreed = std::max(peer.longest_unagreed, static_cast<std::uint32_t>(size));
     }
     return peer.large.active() ? Offer::back_pressured : Offer::accepted;
 }
@@ -188,6 +188,14 @@ std::size_t Worker<P>::cut(Peer& peer, protocol::Time now, const std::byte* byte
         if (!open.has_frames()) {
             open.boundary = first;
         }
+        if (first && total <= wire::kFrameLengthMax && wire::kFrameHeaderBytes + total <= open.room()) {
+            // It was too long for a packet when it was offered, before a handshake had settled how long they are.
+            open.at += wire::encode_whole_frame(open.at, static_cast<std::uint32_t>(total));
+            std::memcpy(open.at, bytes, total);
+            open.at += total;
+            mark_dirty(peer);
+            return total;
+        }
         const auto length = static_cast<std::uint32_t>(
             std::min({total - from, open.room() - header, std::size_t{wire::kFrameLengthMax}}));
         if (first) {
@@ -244,6 +252,7 @@ void Worker<P>::on_doorbell(PeerIndex index) {
     if (!peer.associated && peer.in_view) {
         ask_for_greeting(peer);
     }
+    on_events_taken(peer);
     peer.inbox_waiting = true;
     mark_dirty(peer);
 }
@@ -255,6 +264,13 @@ void Worker<P>::drain_inbox(protocol::Time now, Peer& peer) {
     while (!peer.large.active()) {
         if (!peer.inbox->front(record)) {
             peer.inbox_waiting = false;
+            return;
+        }
+        if (peer.associated && (record.large ? peer.shared.large_bytes : record.size) > peer.message_max) {
+            // Accepted while the peer took longer ones. Nothing behind it may overtake it: all of it is reported.
+            if (peer.events.free() > kEventsAtEnd + 2) {
+                report_abandoned(peer, false);
+            }
             return;
         }
         if (record.large) {

@@ -61,6 +61,18 @@ void Worker<P>::receive_packet(protocol::Time now, Packet* packet) {
 }
 
 template <Port P>
+bool Worker<P>::is_known_tag(const protocol::wire::Header& header) const {
+    if (header.slot >= slots_.size()) {
+        return false;
+    }
+    const Slot& slot = slots_[header.slot];
+    if (mutated(protocol::Mutant::r4_any_tag) && slot.tag != 0 && !slot.expected) {
+        return true;
+    }
+    return slot.tag == header.tag && header.tag != 0;  // 0: of a free slot, which matches nothing
+}
+
+template <Port P>
 void Worker<P>::on_segment(protocol::Time now, Packet* packet, const RxFrame& frame,
                            const protocol::wire::Segment& segment) {
     namespace wire = protocol::wire;
@@ -76,8 +88,7 @@ void Worker<P>::on_segment(protocol::Time now, Packet* packet, const RxFrame& fr
         default:
             break;
     }
-    // A tag is never 0, so that a free slot matches nothing.
-    if (header.slot >= slots_.size() || header.tag == 0 || slots_[header.slot].tag != header.tag) [[unlikely]] {
+    if (!is_known_tag(header)) [[unlikely]] {
         ++counters_.rx_unknown_tag;
         pass_to_control(Notice::Kind::unknown_tag, kNoPeer, packet, frame);
         return;
@@ -94,8 +105,14 @@ void Worker<P>::on_segment(protocol::Time now, Packet* packet, const RxFrame& fr
         notices_.publish();
     }
     activity_[peer.index].last_heard_ns.store(now.ns(), std::memory_order_relaxed);
+    if (!peer.view_wanted) [[unlikely]] {
+        note_heard_out_of_view(peer);
+    }
     if (header.has(wire::kFlagAck)) {
         on_ack(now, peer, segment);
+    }
+    if (header.has(wire::kFlagDrained)) {
+        peer.receive.on_drained(header.seqno);
     }
     bool kept = false;
     switch (header.type) {
@@ -115,16 +132,10 @@ void Worker<P>::on_segment(protocol::Time now, Packet* packet, const RxFrame& fr
             kept = true;
             break;
         case wire::Type::close:
-            if (const auto body = wire::decode_close(segment.content);
-                body && body->reason == wire::CloseReason::orderly_stop) {
-                // The peer's last word on what stands in its ring: what is beyond it will never get there.
-                peer.send.acknowledge_up_to(now, protocol::Seqno(body->rcv_nxt),
-                                            [this](Packet* p) { release_data(p); });
-                pass_to_control(Notice::Kind::close, peer.index, packet, frame);
-                kept = true;
-            } else {
-                ++counters_.rx_unexpected;
-            }
+            kept = on_close(now, peer, packet, frame, segment);
+            break;
+        case wire::Type::need_first:
+            on_need_first(peer, segment);
             break;
         default:
             ++counters_.rx_unexpected;
@@ -133,6 +144,108 @@ void Worker<P>::on_segment(protocol::Time now, Packet* packet, const RxFrame& fr
     mark_dirty(peer);
     if (!kept) {
         port_.free(packet);
+    }
+}
+
+/// CLOSE: of the connections that it names, or of the peer's process. True when control has the packet now.
+template <Port P>
+bool Worker<P>::on_close(protocol::Time now, Peer& peer, Packet* packet, const RxFrame& frame,
+                         const protocol::wire::Segment& segment) {
+    namespace wire = protocol::wire;
+    const auto body = wire::decode_close(segment.content);
+    if (!body) {
+        ++counters_.rx_unexpected;
+        return false;
+    }
+    ++counters_.closes_received;
+    switch (body->reason) {
+        case wire::CloseReason::orderly_stop:
+            // The peer's last word on what stands in its ring: what is beyond it will never get there.
+            peer.send.acknowledge_up_to(now, protocol::Seqno(body->rcv_nxt), [this](Packet* p) { release_data(p); });
+            pass_to_control(Notice::Kind::close, peer.index, packet, frame);
+            return true;
+        case wire::CloseReason::idle: {
+            // Each direction by its own conn-id, so that a copy that comes late ends nothing that is newer (R4).
+            const bool receiving = peer.receive.is_open() && segment.header.conn_id == peer.receive.conn_id();
+            const bool sending = peer.send.is_open() && segment.header.has(wire::kFlagAck) &&
+                                 segment.header.ack_conn_id == peer.send.conn_id();
+            if (receiving) {
+                peer.receive.close([&](std::uint64_t position) { drop_position(peer, position); });
+            }
+            if (sending) {
+                peer.send.suspend();  // send() opens anew when there is something to send
+            }
+            counters_.closes_stale += receiving || sending ? 0U : 1U;
+            return false;
+        }
+        case wire::CloseReason::excluded:
+            // Nothing to be done: what waits here is sent again and again until the peer asks for it, or given up.
+            return false;
+    }
+    return false;
+}
+
+/// The peer has no window for what we send: control rotates, if it is about the connection that is open now (R7).
+template <Port P>
+void Worker<P>::on_need_first(Peer& peer, const protocol::wire::Segment& segment) {
+    const std::uint32_t conn_id = segment.header.ack_conn_id;
+    const bool is_present = (peer.send.is_open() && conn_id == peer.send.conn_id()) ||
+                            mutated(protocol::Mutant::r7_obey_stale);
+    if (!is_present || peer.rotation_asked == conn_id) {
+        ++(is_present ? counters_.need_first_received : counters_.need_first_stale);
+        return;
+    }
+    ++counters_.need_first_received;
+    Notice notice;
+    notice.kind = Notice::Kind::need_first;
+    notice.peer = peer.index;
+    notice.conn_id = conn_id;
+    if (notices_.try_push(notice)) {
+        peer.rotation_asked = conn_id;
+    } else {
+        ++counters_.notices_refused;  // the peer asks again
+    }
+}
+
+/// A peer that is out of view lives: control may want to know, once.
+template <Port P>
+void Worker<P>::note_heard_out_of_view(Peer& peer) {
+    if (!peer.heard_said) {
+        Notice notice;
+        notice.kind = Notice::Kind::heard;
+        notice.peer = peer.index;
+        peer.heard_said = notices_.try_push(notice);
+    }
+}
+
+/// Data of a peer that is out of view is not admitted; the peer is told (R6).
+template <Port P>
+void Worker<P>::on_excluded_data(protocol::Time now, Peer& peer) {
+    ++counters_.excluded_data;
+    constexpr std::uint64_t about_exclusion = UINT64_MAX;
+    if (!peer.asks.try_ask(now, about_exclusion)) {
+        ++counters_.asks_suppressed;
+        return;
+    }
+    send_close(now, peer, protocol::wire::CloseReason::excluded);
+}
+
+/// NEED_FIRST: the peer's connection has no window here, and cannot get one any more (R2): it is to begin another (R6).
+template <Port P>
+void Worker<P>::ask_first(protocol::Time now, Peer& peer, std::uint32_t conn_id) {
+    namespace wire = protocol::wire;
+    if (mutated(protocol::Mutant::r6_never_ask)) {
+        return;
+    }
+    if (!peer.asks.try_ask(now, conn_id) && !mutated(protocol::Mutant::r6_ask_always)) {
+        ++counters_.asks_suppressed;
+        return;
+    }
+    std::array<std::byte, wire::kNeedFirstBytes> body;
+    wire::encode_need_first({.rcv_nxt = peer.receive.is_known() ? peer.receive.window().rcv_nxt().value() : 0},
+                            body.data());
+    if (send_control(now, peer, wire::Type::need_first, body, conn_id)) {
+        ++counters_.need_first_sent;
     }
 }
 
@@ -154,6 +267,10 @@ bool Worker<P>::on_data(protocol::Time now, Peer& peer, Packet* packet, const pr
     using Verdict = protocol::ReceiveStream::Verdict;
     if (peer.stopping) {
         return false;  // the peer has been told where its stream ended
+    }
+    if (!peer.in_view && !mutated(protocol::Mutant::r6_admit_excluded)) [[unlikely]] {
+        on_excluded_data(now, peer);
+        return false;
     }
     const protocol::wire::Header& header = segment.header;
     if (header.conn_id > peer.receive.conn_id() && header.has(protocol::wire::kFlagFirst) &&
@@ -188,13 +305,21 @@ bool Worker<P>::on_data(protocol::Time now, Peer& peer, Packet* packet, const pr
         peer.receive.hold(admission.seqno);
         return true;
     }
+    if (admission.verdict == Verdict::no_window) {
+#ifdef BOWLINE_MUTANTS
+        if (mutated(protocol::Mutant::r1_ack_discarded)) {
+            send_discarded_ack(now, peer, header);
+        }
+#endif
+        ask_first(now, peer, header.conn_id);
+    }
     return false;
 }
 
 template <Port P>
 void Worker<P>::pass_to_control(Notice::Kind kind, PeerIndex peer, Packet* packet, const RxFrame& frame) {
     // What comes from the network may fill the ring; what control must hear of has its room kept.
-    const bool room = notices_.free() > std::size_t{kNoticesPerPeer} * peers_.size();
+    const bool room = notices_.free() > std::size_t{kNoticesPerPeer} * config_.peers;
     Notice* notice = room ? notices_.try_claim() : nullptr;
     if (notice == nullptr) {
         ++counters_.notices_refused;
@@ -254,10 +379,11 @@ void Worker<P>::finish_batch() {
         peer.reader.finish_batch();
         if (peer.ring.reclaim([this](Packet* packet) { port_.free(packet); })) {
             peer.receive.on_consumed(peer.ring.reclaimed());
-            if (peer.receive.ack_due(protocol::Time())) {
+            if (peer.receive.ack_due(protocol::Time()) || (peer.index == self() && !peer.send.drained())) {
                 mark_dirty(peer);
             }
         }
+        on_events_taken(peer);
     }
     reading_count_ = 0;
 }

@@ -46,6 +46,9 @@ protocol::Time Worker<P>::next_deadline() const {
 
 template <Port P>
 bool Worker<P>::has_more(protocol::Time now, Peer& peer) {
+    if (!peer.send.is_open()) [[unlikely]] {
+        return peer.index != self() && (peer.answer_probe || peer.receive.ack_due(now));
+    }
     const bool data = peer.send.may_send_new() || (peer.send.has_lost() && peer.send.next_to_resend().has_value()) ||
                       (peer.open.packet != nullptr && peer.open.has_frames() && peer.send.open_for_new()) ||
                       (peer.large.active() && peer.associated && !peer.send.queue_full()) ||
@@ -54,10 +57,68 @@ bool Worker<P>::has_more(protocol::Time now, Peer& peer) {
 }
 
 template <Port P>
+bool Worker<P>::has_something_to_send(const Peer& peer) const {
+    return !peer.send.drained() || peer.open.has_frames() || peer.large.active() ||
+           (peer.inbox != nullptr && !peer.inbox->empty());
+}
+
+/// A connection that is closed though its peer may be sent to is opened by the first thing there is to send: idle
+/// expiry costs a message nothing.
+template <Port P>
+bool Worker<P>::open_for_data(protocol::Time now, Peer& peer) {
+    if (peer.view_wanted && !peer.in_view) {
+        enter_view(now, peer);  // it has waited for room among the events
+    }
+    if (peer.associated && peer.in_view && !peer.send.is_open() && has_something_to_send(peer)) {
+        peer.send.open(now);
+    }
+    return peer.send.is_open();
+}
+
+/// To the node itself: the packet goes into its own ring as it is.
+template <Port P>
+void Worker<P>::serve_self(protocol::Time now, Peer& own) {
+    if (own.inbox_waiting) {
+        drain_inbox(now, own);
+    }
+    for (;;) {
+        if (own.large.active()) {
+            continue_large(now, own);
+        }
+        if (own.open.has_frames() && !own.large.active()) {
+            seal_open(now, own);
+        }
+        const std::uint64_t free = own.receive.window().free_pkts(own.ring.reclaimed());
+        std::uint64_t moved = 0;
+        for (; moved < free && !own.send.drained(); ++moved) {
+            const protocol::SentPacket& sent = own.send.packet(own.send.window().nxt());
+            own.ring.store(own.receive.window().next_position(), {.packet = sent.packet,
+                                                                  .content = port_.payload(sent.packet),
+                                                                  .bytes = sent.payload_bytes});
+            own.receive.advance_own();
+            own.send.on_sent_new(now);
+            own.send.acknowledge_up_to(now, own.send.window().nxt(), [this](Packet*) { --data_packets_; });
+        }
+        if (moved == 0) {
+            return;
+        }
+        own.ring.publish(own.receive.window().next_position());
+        mark_ready(own);
+        if (own.inbox_waiting) {
+            drain_inbox(now, own);
+        }
+    }
+}
+
+template <Port P>
 void Worker<P>::serve_data(protocol::Time now, Peer& peer) {
-    if (!peer.associated) {
-        queue_what_waits(now, peer);
-        return;
+    if (!peer.send.is_open()) [[unlikely]] {
+        if (peer.index == self()) {
+            return serve_self(now, peer);
+        }
+        if (!open_for_data(now, peer)) {
+            return queue_what_waits(now, peer);
+        }
     }
     if (peer.inbox_waiting) {
         drain_inbox(now, peer);
@@ -110,7 +171,7 @@ void Worker<P>::queue_what_waits(protocol::Time now, Peer& peer) {
     if (!peer.send.drained()) {
         return;
     }
-    if (peer.inbox_waiting && peer.incarnation != 0) {
+    if (peer.inbox_waiting) {
         drain_inbox(now, peer);
     }
     if (peer.large.active()) {
@@ -123,6 +184,9 @@ void Worker<P>::queue_what_waits(protocol::Time now, Peer& peer) {
 
 template <Port P>
 void Worker<P>::serve_acks(protocol::Time now, Peer& peer) {
+    if (peer.index == self()) [[unlikely]] {
+        return;  // what it has for itself waits for nothing but room, of which finish_batch() tells
+    }
     if (peer.associated) {
         if (peer.answer_probe) [[unlikely]] {
             const bool answered =
@@ -136,6 +200,8 @@ void Worker<P>::serve_acks(protocol::Time now, Peer& peer) {
         peer.answer_probe = false;
     }
     wheel_.schedule(peer.index, earlier(peer.send.next_deadline(), peer.receive.ack_deadline()));
+    activity_[peer.index].data_packets.store(peer.send.counters().packets + peer.receive.counters().packets,
+                                             std::memory_order_relaxed);
     activity_[peer.index].settled.store(
         peer.send.drained() && !peer.open.has_frames() && !peer.large.active() && !peer.inbox_waiting,
         std::memory_order_relaxed);
@@ -154,17 +220,22 @@ void Worker<P>::serve_deadline(protocol::Time now, Peer& peer) {
     mark_dirty(peer);
 }
 
+/// The give-up time has passed, or, of a peer that is out of view, the retain time, of which control knows.
 template <Port P>
-void Worker<P>::give_up(protocol::Time now, Peer& peer) {
-    Notice* const notice = notices_.try_claim();
-    if (notice == nullptr || peer.events.free() < kEventsAtEnd + 2) {
+void Worker<P>::give_up(protocol::Time /*now*/, Peer& peer) {
+    Notice* const notice = peer.in_view ? notices_.try_claim() : nullptr;
+    if ((peer.in_view && notice == nullptr) || peer.events.free() < kEventsAtEnd + 2) {
         // Its deadline stays passed, so that it is looked at again with the next tick.
-        ++(notice == nullptr ? counters_.notices_refused : counters_.events_full);
+        ++(peer.events.free() < kEventsAtEnd + 2 ? counters_.events_full : counters_.notices_refused);
         return;
     }
-    report_abandoned(now, peer, false);
-    *notice = {.kind = Notice::Kind::gave_up, .peer = peer.index};
-    notices_.publish();
+    report_abandoned(peer, false);
+    if (notice != nullptr) {
+        *notice = {};
+        notice->kind = Notice::Kind::gave_up;
+        notice->peer = peer.index;
+        notices_.publish();
+    }
 }
 
 template <Port P>
@@ -213,7 +284,9 @@ bool Worker<P>::send_data(protocol::Time now, Peer& peer, protocol::Seqno seqno)
         header.flags |= wire::kFlagBoundary;
     }
     std::byte* bowline = port_.payload(packet) - wire::kHeaderBytes;
-    if (peer.send.opening()) [[unlikely]] {
+    const bool says_first = !mutated(protocol::Mutant::r3_say_first_once) ||
+                            (seqno == peer.send.first_seqno() && sent.transmissions == 0);
+    if (peer.send.opening() && says_first) [[unlikely]] {
         bowline -= wire::kFirstExtensionBytes;
         header.flags |= wire::kFlagFirst;
         wire::encode_first_extension(
@@ -234,7 +307,7 @@ bool Worker<P>::send_data(protocol::Time now, Peer& peer, protocol::Seqno seqno)
 
 template <Port P>
 bool Worker<P>::send_control(protocol::Time now, Peer& peer, protocol::wire::Type type,
-                             std::span<const std::byte> body) {
+                             std::span<const std::byte> body, std::uint32_t about_conn_id) {
     namespace wire = protocol::wire;
     Packet* packet = peer.headers.size() != 0 ? port_.alloc() : nullptr;
     if (packet == nullptr) {
@@ -242,8 +315,16 @@ bool Worker<P>::send_control(protocol::Time now, Peer& peer, protocol::wire::Typ
         return false;
     }
     wire::Header header = make_header(now, peer, type);
-    if (peer.send.drained() && !peer.open.has_frames() && !peer.large.active()) {
+    if (!has_something_to_send(peer)) {
         header.flags |= wire::kFlagDrained;
+    }
+    if (about_conn_id != 0) {
+        // It names a connection and acknowledges nothing: there is no window that could.
+        header.ack_conn_id = about_conn_id;
+        header.flags &= static_cast<std::uint8_t>(~(wire::kFlagAck | wire::kFlagEcho));
+        header.cum_ack = 0;
+        header.window = 0;
+        header.echo = 0;
     }
     std::byte* const payload = port_.payload(packet);
     std::byte* const bowline = payload - wire::kHeaderBytes;
@@ -259,6 +340,26 @@ bool Worker<P>::send_control(protocol::Time now, Peer& peer, protocol::wire::Typ
     note_sent(now, peer);
     return true;
 }
+
+#ifdef BOWLINE_MUTANTS
+template <Port P>
+void Worker<P>::send_discarded_ack(protocol::Time now, Peer& peer, const protocol::wire::Header& discarded) {
+    namespace wire = protocol::wire;
+    Packet* packet = port_.alloc();
+    if (packet == nullptr) {
+        return;
+    }
+    wire::Header header = make_header(now, peer, wire::Type::ack);
+    header.flags = wire::kFlagAck;
+    header.ack_conn_id = discarded.conn_id;
+    header.cum_ack = discarded.seqno + 1;
+    header.window = 64;
+    std::byte* const bowline = port_.payload(packet) - wire::kHeaderBytes;
+    wire::encode(header, bowline);
+    finish_packet(peer, packet, bowline, wire::kHeaderBytes);
+    enqueue(packet);
+}
+#endif
 
 template <Port P>
 bool Worker<P>::send_ack(protocol::Time now, Peer& peer) {
@@ -345,9 +446,8 @@ bool Worker<P>::drained() const {
         return false;
     }
     for (const std::unique_ptr<Peer>& peer : peers_) {
-        if (peer->associated &&
-            (!peer->send.drained() || peer->open.has_frames() || peer->large.active() ||
-             (peer->inbox != nullptr && !peer->inbox->empty()) || !peer->receive.ack_deadline().is_never())) {
+        if (peer->associated && peer->in_view &&
+            (has_something_to_send(*peer) || !peer->receive.ack_deadline().is_never())) {
             return false;
         }
     }
@@ -355,9 +455,9 @@ bool Worker<P>::drained() const {
 }
 
 template <Port P>
-void Worker<P>::report_all(protocol::Time now) {
+void Worker<P>::report_all(protocol::Time /*now*/) {
     for (const std::unique_ptr<Peer>& peer : peers_) {
-        report_abandoned(now, *peer, false);
+        report_abandoned(*peer, false);
     }
 }
 
@@ -370,7 +470,9 @@ void Worker<P>::check_invariants() const {
         data_packets += peer->send.window().size() + (peer->open.packet != nullptr ? 1 : 0);
         BOWLINE_CHECK(peer->open.packet == nullptr || peer->open.at <= peer->open.end);
         BOWLINE_CHECK(peer->ring.published() == peer->receive.window().next_position());
-        BOWLINE_CHECK(!peer->send.is_open() || peer->associated);
+        BOWLINE_CHECK(!peer->send.is_open() || (peer->associated && peer->in_view));
+        BOWLINE_CHECK(!peer->receive.is_open() || (peer->associated && peer->in_view));
+        BOWLINE_CHECK(!peer->in_view || peer->view_wanted);
         BOWLINE_CHECK(peer->next_message > peer->send.acknowledged_message());
     }
     BOWLINE_CHECK(data_packets == data_packets_);

@@ -76,6 +76,8 @@ const char* to_string(Event::Down down) {
             return "restarted";
         case Event::Down::gave_up:
             return "gave up";
+        case Event::Down::excluded:
+            return "excluded";
     }
     return "unknown";
 }
@@ -234,7 +236,9 @@ Result<Peer> Engine::peer(std::string_view name) const {
         if (peer->name == name) {
             return Peer(peer.get());
         }
-        known += (known.empty() ? "" : ", ") + peer->name;
+        if (peer->name != state_->config.name) {
+            known += (known.empty() ? "" : ", ") + peer->name;
+        }
     }
     return Error{
         Error::Kind::configuration,
@@ -245,7 +249,9 @@ Result<Peer> Engine::peer(std::string_view name) const {
 std::vector<Peer> Engine::peers() const {
     std::vector<Peer> peers;
     for (const std::unique_ptr<PeerState>& peer : state_->peers) {
-        peers.push_back(Peer(peer.get()));
+        if (peer->name != state_->config.name) {
+            peers.push_back(Peer(peer.get()));
+        }
     }
     return peers;
 }

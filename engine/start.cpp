@@ -132,7 +132,8 @@ dataplane::WorkerConfig worker_config(const EngineState& state, const dataplane:
     out.verify_checksums = checksums;
     const std::uint32_t room = payload_capacity + wire::kHeaderBytes;
     out.packet_bytes_max = static_cast<std::uint16_t>(std::min({config.mtu - kIpUdpBytes, room, 65'507U}));
-    out.data_packets_max = state.sizing.data_pkts_max;
+    // What the node sends to itself comes out of the reserve, so that no peer's share is less for it.
+    out.data_packets_max = state.sizing.data_pkts_max + dataplane::kOwnPackets;
     return out;
 }
 
@@ -225,11 +226,12 @@ Result<Engine> Engine::start(const Config& config) {
     const dataplane::WorkerConfig wconfig = worker_config(*state, *spec, incarnation, state->port->payload_capacity());
     state->worker = std::make_unique<detail::EngineWorker>(*state->port, wconfig, *state->commands, *state->notices,
                                                            state->activity, protocol::Random(entropy()), state->now);
-    for (std::uint16_t i = 0; i < peer_count; ++i) {
+    // The last one is this node itself.
+    for (std::uint16_t i = 0; i <= peer_count; ++i) {
         auto peer = std::make_unique<PeerState>();
         peer->engine = state.get();
         peer->index = i;
-        peer->name = config.peers[i].name;
+        peer->name = i < peer_count ? config.peers[i].name : config.name;
         state->peers.push_back(std::move(peer));
         const dataplane::PeerStorage& storage = state->worker->peer(i).storage;
         if (storage.assembly.bytes().size() != config.message_max ||
@@ -245,16 +247,16 @@ Result<Engine> Engine::start(const Config& config) {
                                                              *state->notices, state->clock);
     state->items.reserve(kItemsMax);
     state->events.reserve(kItemsMax);
-    state->snapshot.peers.resize(peer_count);
+    state->snapshot.peers.resize(state->peers.size());
     state->description = describe_state(*state, *eal, wconfig.write_checksums);
     logger->info(state->description);
 
     if (config.mode == Config::Mode::dedicated) {
         state->worker->open_inboxes(kInboxBytes);
-        state->to_worker = std::make_unique<dataplane::Doorbells>(peer_count);
-        state->from_worker = std::make_unique<dataplane::Doorbells>(peer_count);
+        state->to_worker = std::make_unique<dataplane::Doorbells>(state->peers.size());
+        state->from_worker = std::make_unique<dataplane::Doorbells>(state->peers.size());
         std::vector<dataplane::Peer*> peers;
-        for (std::uint16_t i = 0; i < peer_count; ++i) {
+        for (std::uint16_t i = 0; i <= peer_count; ++i) {
             peers.push_back(&state->worker->peer(i));
         }
         state->application =

@@ -23,6 +23,8 @@ Event::Down down_of(dataplane::DownReason reason) {
             return Event::Down::restarted;
         case dataplane::DownReason::gave_up:
             return Event::Down::gave_up;
+        case dataplane::DownReason::excluded:
+            return Event::Down::excluded;
     }
     return Event::Down::none;
 }
@@ -61,6 +63,9 @@ void EngineState::add_event(PeerIndex index, const PeerEvent& event) {
         case PeerEvent::Kind::undelivered:
             out.kind = Event::Kind::undelivered;
             out.certainty = event.certain ? Certainty::undelivered : Certainty::uncertain;
+            break;
+        case PeerEvent::Kind::view_changed:
+            out.kind = Event::Kind::view_changed;
             break;
         case PeerEvent::Kind::opened:
         case PeerEvent::Kind::restarted:
@@ -276,6 +281,18 @@ std::vector<Counter> counters_of(const EngineWorker& worker) {
     out.push_back({"tx_refused", c.tx_refused});
     out.push_back({"tx_dropped", c.tx_dropped});
     out.push_back({"turns", c.turns});
+    out.push_back({"excluded_data", c.excluded_data});
+    out.push_back({"need_first_sent", c.need_first_sent});
+    out.push_back({"need_first_received", c.need_first_received});
+    out.push_back({"need_first_stale", c.need_first_stale});
+    out.push_back({"asks_suppressed", c.asks_suppressed});
+    out.push_back({"rotations", c.rotations});
+    out.push_back({"closes_sent", c.closes_sent});
+    out.push_back({"closes_received", c.closes_received});
+    out.push_back({"closes_stale", c.closes_stale});
+    out.push_back({"forgotten_clean", c.forgotten_clean});
+    out.push_back({"forgotten_dirty", c.forgotten_dirty});
+    out.push_back({"expects_refused", c.expects_refused});
     protocol::SendCounters sent;
     protocol::ReceiveCounters received;
     for (std::size_t i = 0; i < worker.peer_count(); ++i) {

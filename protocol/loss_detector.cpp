@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "protocol/check.hpp"
+#include "protocol/mutant.hpp"
 
 namespace bowline::protocol {
 
@@ -199,6 +200,9 @@ std::optional<Seqno> LossDetector::next_lost(SendWindow& window) {
     // earlier, of which some may lie beyond what the peer grants now.
     if (window.at(window.una()).state == State::lost) {
         return window.una();
+    }
+    if (mutated(Mutant::r9_one_gap)) {
+        return std::nullopt;
     }
     while (!lost_.empty()) {
         const Seqno seqno = lost_.front();

@@ -60,6 +60,9 @@ ReceiveStream::Admission ReceiveStream::place(Time now, const wire::Header& head
         case ReceiveWindow::Place::beyond:
             admission.verdict = Verdict::beyond;
             ++counters_.beyond_window;
+            if (mutated(Mutant::r1_ack_before_ring) && seqno == window_.rcv_nxt()) {
+                window_.jump(seqno + 1);
+            }
             ack_now_ = true;
             sack_due_ = window_.out_of_order_pkts() > 0;
             return admission;

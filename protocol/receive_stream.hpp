@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "protocol/mutant.hpp"
 #include "protocol/receive_window.hpp"
 #include "protocol/settings.hpp"
 #include "protocol/time.hpp"
@@ -45,8 +46,8 @@ public:
     /// the old one is forgotten (`drop` gets the positions held out of order; what was acknowledged stays in the ring).
     template <typename Drop>
     void bind(std::uint64_t incarnation, std::uint64_t stream_id, Drop&& drop);
-    /// The association is over: what is held out of order is dropped, nothing is acknowledged any more; what the stream
-    /// was stays remembered, so that the next connection goes on where this one ended (R5).
+    /// The connection is over: what is held out of order is dropped, nothing is acknowledged any more; what the stream
+    /// was stays remembered (the tombstone), so that the next connection goes on where this one ended (R5).
     template <typename Drop>
     void close(Drop&& drop) {
         window_.drop_out_of_order(drop);
@@ -55,7 +56,33 @@ public:
         sack_due_ = false;
         unacked_pkts_ = 0;
         ack_deadline_ = Time::never();
+        if (mutated(Mutant::r5_no_tombstone)) {
+            known_ = false;
+            conn_id_ = 0;
+        }
     }
+    /// Drops the memory as well. What was acknowledged stays in the ring.
+    template <typename Drop>
+    void forget(Drop&& drop) {
+        close(drop);
+        known_ = false;
+        conn_id_ = 0;
+        incarnation_ = 0;
+        stream_id_ = 0;
+        drained_ = false;
+        newest_at_ = Time::at_ns(INT64_MIN / 2);
+    }
+    /// The sender has said that it has nothing unacknowledged before `snd_una`.
+    void on_drained(std::uint32_t snd_una) {
+        drained_at_ = Seqno::expand(snd_una, window_.rcv_nxt());
+        drained_ = true;
+    }
+    /// True when nothing is lost with the memory: there is none, or the sender has acknowledged all that was admitted,
+    /// so that whatever it sends from now on has certainly not been delivered (R5).
+    [[nodiscard]] bool is_clean() const {
+        return !known_ || (drained_ && drained_at_ == window_.rcv_nxt() && window_.out_of_order_pkts() == 0);
+    }
+    [[nodiscard]] bool is_known() const { return known_; }
     [[nodiscard]] StreamMemory memory() const {
         return {.known = known_,
                 .incarnation = incarnation_,
@@ -97,6 +124,11 @@ public:
     /// The packet of the admission stands in the ring: from now on it may be acknowledged (R1).
     void advance(Time now, std::uint64_t consumed);
     void hold(Seqno seqno);
+    /// The same for a packet of the node itself, of which nobody wants an acknowledgement.
+    void advance_own() {
+        ++counters_.packets;
+        window_.advance();
+    }
 
     // — acknowledging —
 
@@ -115,7 +147,12 @@ public:
     void on_consumed(std::uint64_t consumed);
 
     [[nodiscard]] std::uint32_t ack_conn_id() const { return conn_id_; }
-    [[nodiscard]] std::uint32_t cum_ack() const { return window_.rcv_nxt().wire(); }
+    [[nodiscard]] std::uint32_t cum_ack() const {
+        if (mutated(Mutant::r1_ack_over_gap) && window_.out_of_order_pkts() > 0) {
+            return (window_.last_held() + 1).wire();
+        }
+        return window_.rcv_nxt().wire();
+    }
     [[nodiscard]] std::uint16_t window_pkts(std::uint64_t consumed) const {
         const std::uint32_t free = window_.free_pkts(consumed);
         return static_cast<std::uint16_t>(free < 0xFFFF ? free : 0xFFFF);
@@ -150,6 +187,8 @@ private:
     std::uint32_t conn_id_ = 0;  ///< the highest seen (R2)
     bool open_ = false;
     bool known_ = false;  ///< rcv_nxt means something
+    bool drained_ = false;
+    Seqno drained_at_;  ///< with drained_: the sender's snd_una when it last had nothing unacknowledged
     std::uint64_t incarnation_ = 0;
     std::uint64_t stream_id_ = 0;
 
@@ -168,13 +207,14 @@ private:
 
 template <typename Drop>
 void ReceiveStream::bind(std::uint64_t incarnation, std::uint64_t stream_id, Drop&& drop) {
-    if (known_ && incarnation == incarnation_ && stream_id == stream_id_) {
+    if (known_ && incarnation == incarnation_ && stream_id == stream_id_ && !mutated(Mutant::r5_memory_by_tag)) {
         return;
     }
     close(drop);
     incarnation_ = incarnation;
     stream_id_ = stream_id;
     known_ = false;
+    drained_ = false;
     conn_id_ = 0;
     newest_at_ = Time::at_ns(INT64_MIN / 2);
 }
@@ -182,15 +222,23 @@ void ReceiveStream::bind(std::uint64_t incarnation, std::uint64_t stream_id, Dro
 template <typename Drop>
 ReceiveStream::Verdict ReceiveStream::open_for(const wire::Segment& segment, bool& opened, Drop&& drop) {
     if (segment.header.conn_id < conn_id_) {
+        if (mutated(Mutant::r2_take_lower_conn) && open_) {
+            return Verdict::in_order;
+        }
         ++counters_.stale;
         return Verdict::stale;
     }
     // R2: a conn-id opens one window, ever. R3: it opens where the sender says, never where a packet happens to be.
-    if (segment.header.conn_id == conn_id_ || !segment.header.has(wire::kFlagFirst)) {
+    const bool is_over = segment.header.conn_id == conn_id_ && !mutated(Mutant::r2_reopen_same_conn);
+    const bool says_first = segment.header.has(wire::kFlagFirst);
+    const bool guesses = mutated(Mutant::r3_guess_first) && !(is_over && known_);
+    if ((is_over || !says_first) && !guesses) {
         ++counters_.no_window;
         return Verdict::no_window;
     }
-    const Seqno first(segment.first.first_seqno);
+    const Seqno first = mutated(Mutant::r3_guess_first)
+                            ? Seqno::expand(segment.header.seqno, known_ ? window_.rcv_nxt() : Seqno(1))
+                            : Seqno(segment.first.first_seqno);
     if (!known_ || first.after(window_.rcv_nxt())) {
         // Void by the sender's word: what it goes on with comes after them, or they are of no stream that we know.
         window_.drop_out_of_order(drop);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "protocol/check.hpp"
+#include "protocol/mutant.hpp"
 #include "protocol/seqno.hpp"
 
 namespace bowline::protocol {
@@ -35,6 +36,9 @@ public:
     [[nodiscard]] std::uint32_t capacity() const { return capacity_; }
     [[nodiscard]] std::uint32_t out_of_order_pkts() const { return out_of_order_pkts_; }
 
+    /// The furthest packet held out of order; only while there are any.
+    [[nodiscard]] Seqno last_held() const { return highest_; }
+
     /// How many packets from rcv_nxt on fit, when the consumer has taken everything before position `consumed`.
     [[nodiscard]] std::uint32_t free_pkts(std::uint64_t consumed) const {
         return capacity_ - static_cast<std::uint32_t>(next_position_ - consumed);
@@ -46,7 +50,7 @@ public:
         if (distance < 0) {
             return Place::duplicate;
         }
-        if (distance >= free_pkts(consumed)) {
+        if (distance >= (mutated(Mutant::r10_no_window_bound) ? capacity_ : free_pkts(consumed))) {
             return Place::beyond;
         }
         if (distance == 0) [[likely]] {

@@ -23,18 +23,30 @@ SendStream::SendStream(const Settings& settings, std::uint64_t stream_id, const 
     first_seqno_ = first;
 }
 
-void SendStream::open(Time now, std::uint32_t peer_window_pkts, Duration peer_ack_delay) {
+void SendStream::grant(std::uint32_t peer_window_pkts, Duration peer_ack_delay) {
+    limit_ = window_.una() + peer_window_pkts;
+    peer_ack_delay_ = peer_ack_delay;
+}
+
+void SendStream::open(Time now) {
     BOWLINE_CHECK(conn_id_ != UINT32_MAX);
-    ++conn_id_;
+    conn_id_ += mutated(Mutant::r7_same_conn) && conn_id_ > 0 ? 0U : 1U;
     open_ = true;
     opening_ = true;
     first_seqno_ = window_.una();
     first_message_ = acknowledged_message_ + 1;
-    limit_ = window_.una() + std::max(peer_window_pkts, 1U);
-    peer_ack_delay_ = peer_ack_delay;
+    if (mutated(Mutant::r7_first_is_nxt) && window_.unacked_pkts() > 0) {
+        first_seqno_ = window_.nxt();
+        first_message_ = window_.at(window_.nxt() - 1).next_message;
+    }
+    // The peer's ring has moved on at most since it last said what fits.
+    limit_ = later(limit_, window_.una() + 1);
+    retain_until_ = Time::never();
     // What the receiver held out of order it may have dropped with its window: all of it is sent again.
-    loss_.restart(window_);
-    sacked_pkts_ = 0;
+    if (!mutated(Mutant::r5_sacked_is_done)) {
+        loss_.restart(window_);
+        sacked_pkts_ = 0;
+    }
     congestion_.on_recovered();
     rtt_.end_backoff();
     tail_probe_end_.reset();
@@ -48,6 +60,23 @@ void SendStream::open(Time now, std::uint32_t peer_window_pkts, Duration peer_ac
 void SendStream::suspend() {
     open_ = false;
     opening_ = false;
+}
+
+void SendStream::retain(Time retain_until) {
+    suspend();
+    retain_until_ = retain_until;
+}
+
+void SendStream::expect_again(Time now) {
+    retain_until_ = Time::never();
+    last_progress_ = now;
+}
+
+Seqno SendStream::next_boundary(Seqno from) const {
+    while (from.before(window_.end()) && !window_.at(from).boundary) {
+        ++from;
+    }
+    return from;
 }
 
 void SendStream::on_sent_new(Time now) {
@@ -173,8 +202,8 @@ Time SendStream::next_deadline() {
     if (window_.size() == 0) [[likely]] {
         return Time::never();
     }
-    Time deadline = last_progress_ + give_up_;
-    if (!open_) {
+    Time deadline = give_up_deadline();
+    if (!open_ || mutated(Mutant::r9_no_timeout)) {
         return deadline;
     }
     if (loss_.in_flight_pkts() > 0) {
@@ -192,11 +221,11 @@ SendStream::Due SendStream::on_deadline(Time now) {
     if (window_.size() == 0) {
         return due;
     }
-    if (last_progress_ + give_up_ <= now) {
+    if (give_up_deadline() <= now) {
         due.gave_up = true;
         return due;
     }
-    if (!open_) {
+    if (!open_ || mutated(Mutant::r9_no_timeout)) {
         return due;
     }
     if (loss_.in_flight_pkts() > 0) {

@@ -5,6 +5,7 @@
 
 #include "protocol/congestion/fixed.hpp"
 #include "protocol/loss_detector.hpp"
+#include "protocol/mutant.hpp"
 #include "protocol/rtt.hpp"
 #include "protocol/send_window.hpp"
 #include "protocol/settings.hpp"
@@ -59,12 +60,23 @@ public:
 
     // — connection —
 
-    /// A new connection under an association: conn-id + 1, first seqno = una, everything unacknowledged is sent again
-    /// under the new id (R7). `peer_window_pkts` and `peer_ack_delay` are from the handshake. Of a peer without room
-    /// one packet is sent nevertheless: only data opens its window, and until then it cannot answer probes.
-    void open(Time now, std::uint32_t peer_window_pkts, Duration peer_ack_delay);
-    /// The association is gone: nothing is sent, nothing runs but the give-up time.
+    /// A new association: what its handshake has said of the peer. open() follows, now or later.
+    void grant(std::uint32_t peer_window_pkts, Duration peer_ack_delay);
+    /// A new connection: conn-id + 1, first seqno = una, everything unacknowledged is sent again under the new id (R7).
+    /// Acks of the one before are dead from now on. Of a peer without room one packet is sent nevertheless: only data
+    /// opens its window, and until then it cannot answer probes.
+    void open(Time now);
+    void open(Time now, std::uint32_t peer_window_pkts, Duration peer_ack_delay) {
+        grant(peer_window_pkts, peer_ack_delay);
+        open(now);
+    }
+    /// The connection is over: nothing is sent, nothing runs but the give-up time.
     void suspend();
+    /// The same for a peer that is out of view: what is unacknowledged waits until `retain_until`, whatever the give-up
+    /// time.
+    void retain(Time retain_until);
+    /// The peer is in view again, without an association yet: the give-up time counts from now.
+    void expect_again(Time now);
     /// The peer has said that it holds everything before `rcv_nxt` of this stream (handshake): as good as an ack.
     template <typename Release>
     void acknowledge_up_to(Time now, Seqno rcv_nxt, Release&& release);
@@ -72,6 +84,12 @@ public:
     /// the connection must be opened anew before anything is sent.
     template <typename Release>
     Abandoned abandon(std::uint64_t next_message, Release&& release);
+    /// The same for the packets before `end`, which is a next_boundary(): a peer that knows nothing of our stream can go
+    /// on from there.
+    template <typename Release>
+    Abandoned abandon_before(Seqno end, Release&& release);
+    /// The first packet from `from` on that begins with the beginning of a message; window().end() when none does.
+    [[nodiscard]] Seqno next_boundary(Seqno from) const;
 
     // — sending —
 
@@ -157,6 +175,12 @@ public:
     void check_invariants() const;
 
 private:
+    [[nodiscard]] Time give_up_deadline() const {
+        if (mutated(Mutant::r9_never_give_up)) {
+            return Time::never();
+        }
+        return retain_until_.is_never() ? last_progress_ + give_up_ : retain_until_;
+    }
     [[nodiscard]] bool may_fly() const { return open_ && loss_.in_flight_pkts() < congestion_.cwnd_pkts(); }
     [[nodiscard]] bool window_closed();
     [[nodiscard]] Time window_probe_deadline() const;
@@ -175,6 +199,7 @@ private:
     bool open_ = false;
     bool opening_ = false;
     std::uint32_t conn_id_ = 0;
+    Time retain_until_ = Time::never();  ///< of a peer that is out of view; never(): the give-up time counts
     std::uint64_t acknowledged_message_ = 0;
     std::uint64_t given_up_first_ = 1;
     std::uint64_t given_up_last_ = 0;
@@ -221,8 +246,12 @@ std::uint32_t SendStream::pass(Time now, Seqno cum, const std::optional<std::uin
 template <typename Release>
 SendStream::AckResult SendStream::on_ack(Time now, const AckInfo& ack, Release&& release) {
     // R4: an ack of another connection, or of what was never sent, has no effect.
-    const Seqno cum = Seqno::expand(ack.cum_ack, window_.una());
-    if (!open_ || ack.conn_id != conn_id_ || cum.before(window_.una()) || cum.after(window_.nxt())) [[unlikely]] {
+    Seqno cum = Seqno::expand(ack.cum_ack, window_.una());
+    if (mutated(Mutant::r4_ack_beyond_sent) && cum.after(window_.nxt())) {
+        cum = window_.nxt();
+    }
+    const bool is_other_conn = ack.conn_id != conn_id_ && !mutated(Mutant::r4_any_conn_ack);
+    if (!open_ || is_other_conn || cum.before(window_.una()) || cum.after(window_.nxt())) [[unlikely]] {
         ++counters_.stale_acks;
         return AckResult::stale;
     }
@@ -253,6 +282,31 @@ void SendStream::acknowledge_up_to(Time now, Seqno rcv_nxt, Release&& release) {
     pass(now, rcv_nxt, std::nullopt, release);
     rtt_sample_.reset();  // it says when we met again, not how far away the peer is
     last_progress_ = now;
+}
+
+template <typename Release>
+Abandoned SendStream::abandon_before(Seqno end, Release&& release) {
+    Abandoned result;
+    std::uint64_t next = acknowledged_message_ + 1;
+    given_up_first_ = next;
+    result.uncertain_first = next;
+    result.uncertain_last = next - 1;
+    for (Seqno seqno = window_.una(); seqno.before(end); ++seqno) {
+        next = window_.at(seqno).next_message;
+        if (seqno.before(window_.nxt())) {
+            result.uncertain_last = next - 1;
+        }
+        release(window_.at(seqno).packet);
+    }
+    result.unsent_first = result.uncertain_last + 1;
+    result.unsent_last = next - 1;
+    given_up_last_ = next - 1;
+    acknowledged_message_ = next - 1;
+    window_.advance(end);
+    loss_.restart(window_);
+    sacked_pkts_ = 0;
+    suspend();
+    return result;
 }
 
 template <typename Release>

@@ -47,6 +47,8 @@ void Application::on_event(PeerIndex peer, const PeerEvent& event) {
             return oracle_.on_undelivered(self_, node, event.first, event.last, event.certain);
         case PeerEvent::Kind::opened:
             return oracle_.on_gap(self_, node, event.first, event.last);
+        case PeerEvent::Kind::view_changed:
+            return;
         case PeerEvent::Kind::restarted:
             BOWLINE_CHECK(event.kind != PeerEvent::Kind::restarted);  // the reader keeps it for itself
     }

@@ -16,6 +16,8 @@ const char* reason(Event::Down down) {
             return "it has restarted";
         case Event::Down::gave_up:
             return "messages to it were not acknowledged within give_up";
+        case Event::Down::excluded:
+            return "it is not in the view";
         case Event::Down::none:
             break;
     }

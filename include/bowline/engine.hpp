@@ -173,7 +173,7 @@ struct Event {
         gap,          ///< messages first..last from this peer were given up by it
         view_changed,
     };
-    enum class Down : std::uint8_t { none, stopped, silent, restarted, gave_up };
+    enum class Down : std::uint8_t { none, stopped, silent, restarted, gave_up, excluded };
 
     Kind kind = Kind::peer_up;
     Peer peer;

@@ -197,27 +197,37 @@ TEST_F(ControllerTest, BothSlotsOfAPeerTakeTurns) {
     EXPECT_EQ(slots, (std::set<std::uint16_t>{2 * kA, 2 * kA + 1}));
 }
 
-TEST_F(ControllerTest, DissociatesASilentPeerAfterProbesAndGreetsIt) {
+TEST_F(ControllerTest, ExcludesASilentPeerAfterProbesAndTakesItInWhenItIsHeard) {
     controller_.start(bench_.now);
-    const std::uint32_t tag = bench_.associate(kA, 2, 70, 1, 0xA1);
+    (void)bench_.associate(kA, 2, 70, 1, 0xA1);
     bench_.clear();
+    const std::uint64_t view = controller_.view().id;
     // The worker sends what it is told to; nobody answers.
     const Time end = bench_.now + Duration::s(2);
-    while (bench_.now < end && bench_.said(Kind::dissociate).empty()) {
+    while (bench_.now < end && bench_.said(Kind::exclude).empty()) {
         bench_.run_for(Duration::ms(10));
         bench_.activity(kA).last_sent_ns = bench_.now.ns();
     }
     EXPECT_GE(bench_.said(Kind::probe).size(), 2U);
-    ASSERT_EQ(bench_.said(Kind::dissociate).size(), 1U);
-    EXPECT_EQ(bench_.said(Kind::dissociate)[0]->down_reason, DownReason::silent);
-    EXPECT_EQ(bench_.said(Kind::dissociate)[0]->association.local_tag, tag);
-    EXPECT_FALSE(controller_.associated(kA));
+    ASSERT_EQ(bench_.said(Kind::exclude).size(), 1U);
+    EXPECT_EQ(bench_.said(Kind::exclude)[0]->down_reason, DownReason::silent);
+    EXPECT_EQ(bench_.said(Kind::exclude)[0]->peer, kA);
+    EXPECT_TRUE(controller_.associated(kA)) << "who is in view is one thing, who has a tag another";
+    EXPECT_EQ(controller_.view().id, view + 1);
+    ASSERT_EQ(bench_.said(Kind::view_changed).size(), 1U);
+    EXPECT_EQ(bench_.said(Kind::view_changed)[0]->number, view + 1);
     bench_.clear();
-    bench_.run_for(Duration::s(10));
-    std::size_t to_a = 0;
-    for (const SentFrame* frame : bench_.sent(Type::hello)) to_a += frame->hello->to == name("a") ? 1U : 0U;
-    EXPECT_GE(to_a, 8U);
-    EXPECT_LE(to_a, 20U) << "at most one a second, once backed off";
+    for (int i = 0; i < 100; ++i) {
+        bench_.run_for(Duration::ms(100));
+        bench_.activity(kA).last_sent_ns = bench_.now.ns();
+    }
+    EXPECT_TRUE(bench_.said(Kind::probe).empty()) << "it has nothing to lose any more";
+    EXPECT_TRUE(bench_.said(Kind::exclude).empty());
+    bench_.notice(Notice::Kind::heard, kA);
+    ASSERT_EQ(bench_.said(Kind::admit).size(), 1U);
+    EXPECT_EQ(controller_.view().id, view + 2);
+    bench_.notice(Notice::Kind::heard, kA);
+    EXPECT_EQ(bench_.said(Kind::admit).size(), 1U);
 }
 
 TEST_F(ControllerTest, AnAnsweringPeerIsNeverDissociated) {
@@ -276,16 +286,17 @@ TEST_F(ControllerTest, ACloseOfAnotherAssociationOrReasonChangesNothing) {
     EXPECT_TRUE(bench_.all_packets_are_back());
 }
 
-TEST_F(ControllerTest, GivingUpDissociatesAndGreets) {
+TEST_F(ControllerTest, GivingUpExcludesUntilThePeerIsHeard) {
     controller_.start(bench_.now);
     (void)bench_.associate(kA, 2, 70, 1, 0xA1);
     bench_.clear();
     bench_.notice(Notice::Kind::gave_up, kA);
-    ASSERT_EQ(bench_.said(Kind::dissociate).size(), 1U);
-    EXPECT_EQ(bench_.said(Kind::dissociate)[0]->down_reason, DownReason::gave_up);
-    EXPECT_EQ(bench_.sent(Type::hello).size(), 1U);
+    ASSERT_EQ(bench_.said(Kind::exclude).size(), 1U);
+    EXPECT_EQ(bench_.said(Kind::exclude)[0]->down_reason, DownReason::gave_up);
     bench_.notice(Notice::Kind::gave_up, kA);
-    EXPECT_EQ(bench_.said(Kind::dissociate).size(), 1U) << "there is nothing left to end";
+    EXPECT_EQ(bench_.said(Kind::exclude).size(), 1U) << "it is out already";
+    bench_.notice(Notice::Kind::heard, kA);
+    EXPECT_EQ(bench_.said(Kind::admit).size(), 1U);
 }
 
 TEST_F(ControllerTest, AWantedPeerIsGreetedAtOnce) {

@@ -65,13 +65,16 @@ protected:
     std::unique_ptr<RemoteApplication> remote_;
 };
 
-TEST_F(RemoteApplicationTest, BeforeTheHandshakeAnOfferAsksForAGreeting) {
-    EXPECT_EQ(offer(10), Offer::back_pressured);
+TEST_F(RemoteApplicationTest, BeforeTheHandshakeAnOfferIsTakenAndAsksForAGreeting) {
+    EXPECT_EQ(offer(10), Offer::accepted);
     worker_turn();
     Notice notice;
     ASSERT_TRUE(a().take_notice(notice));
     EXPECT_EQ(notice.kind, Notice::Kind::wanted);
-    EXPECT_EQ(remote_->last_message(0), 0U);
+    EXPECT_EQ(remote_->last_message(0), 1U);
+    associate();
+    worker_turns(10);
+    EXPECT_EQ(b().take_handed(), (std::vector<Handed>{up(), message(1, 10)}));
 }
 
 TEST_F(RemoteApplicationTest, MessagesOfEverySizePassInOrderAndNumbered) {
@@ -184,7 +187,7 @@ TEST_F(RemoteApplicationTest, WhatLiesInTheRingsWhenThePeerRestartsIsReportedWit
 TEST_F(RemoteApplicationTest, APeerThatIsDownIsExcludedAndOneThatStopsIsClosed) {
     associate();
     worker_turn();
-    a().give(Command::Kind::dissociate, DownReason::silent);
+    a().give(Command::Kind::exclude, DownReason::silent);
     worker_turn();
     EXPECT_EQ(offer(10), Offer::excluded);
     remote_->begin_stop();

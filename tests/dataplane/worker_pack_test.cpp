@@ -70,7 +70,6 @@ TEST_F(WorkerPack, ASingleMessageDoesNotWaitForMore) {
 
 TEST_F(WorkerPack, WhatIsRefusedHasNoNumberAndLeavesNoTrace) {
     std::uint64_t number = 77;
-    EXPECT_EQ(a().offer(now_, Bytes(10), number), Offer::back_pressured);  // the handshake is not through
     EXPECT_EQ(a().offer(now_, Bytes((1U << 20U) + 1), number), Offer::too_large);
     associate_and_clear();
     EXPECT_EQ(a().offer(now_, Bytes((1U << 20U) + 1), number), Offer::too_large);
@@ -97,14 +96,63 @@ TEST_F(WorkerPack, AMessageLargerThanThePeerTakesIsRefused) {
     EXPECT_EQ(b().take_handed(), std::vector<Handed>{message(1, 5000)});
 }
 
-TEST_F(WorkerPack, TheFirstMessageBeforeTheHandshakeAsksControlToGreetOnce) {
-    EXPECT_FALSE(a().send(now_, 1));
-    EXPECT_FALSE(a().send(now_, 1));
+TEST_F(WorkerPack, MessagesBeforeTheHandshakeWaitForItAndAskControlToGreetOnce) {
+    for (const std::size_t size : std::initializer_list<std::size_t>{1, 150, 300, 5'000}) {
+        ASSERT_TRUE(a().send(now_, size));
+    }
+    turns(1);
     Notice notice;
     ASSERT_TRUE(a().take_notice(notice));
     EXPECT_EQ(notice.kind, Notice::Kind::wanted);
     EXPECT_EQ(notice.peer, 0);
     EXPECT_FALSE(a().take_notice(notice));
+    associate();
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(b().take_handed(),
+              (std::vector<Handed>{up(), message(1, 1), message(2, 150), message(3, 300), message(4, 5'000)}));
+}
+
+TEST_F(WorkerPack, MessagesBeforeAHandshakeThatNeverComesAreReported) {
+    ASSERT_TRUE(a().send(now_, 1));
+    ASSERT_TRUE(a().send(now_, 5'000));
+    turns(1);
+    now_ = now_ + Duration::s(3);
+    turns(2);
+    EXPECT_EQ(a().take_handed(), std::vector<Handed>{undelivered(1, 2, true)});
+}
+
+TEST_F(WorkerPack, MessagesLongerThanThePeerTakesAreReportedOnceThatIsKnown) {
+    b_options_.settings.message_max = 5000;
+    start();
+    ASSERT_TRUE(a().send(now_, 10));
+    ASSERT_TRUE(a().send(now_, 5001));
+    associate();
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(a().take_handed(), (std::vector<Handed>{undelivered(1, 2, true), up()}));
+    ASSERT_TRUE(a().send(now_, 10));
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(b().take_handed(), (std::vector<Handed>{up(), message(3, 10)}));
+}
+
+TEST_F(WorkerPack, WhatANodeSendsToItselfComesOutOfItsOwnRingInOrder) {
+    const PeerIndex self = a().worker().self();
+    std::uint64_t number = 0;
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+        const std::size_t size = i % 50 == 0 ? 100'000 : i;
+        const Bytes bytes = make_message(i, size);
+        while (a().worker().offer(self, now_, bytes.data(), bytes.size(), number) != Offer::accepted) {
+            turns(1);
+        }
+        EXPECT_EQ(number, i);
+    }
+    turns(300);
+    const std::vector<Handed> handed = a().take_handed();
+    ASSERT_EQ(handed.size(), 200U);
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+        EXPECT_EQ(handed[i - 1], message(i, i % 50 == 0 ? 100'000 : i));
+    }
+    EXPECT_EQ(a().worker().counters().tx_packets, 0U);
+    EXPECT_TRUE(a().worker().drained());
 }
 
 TEST_F(WorkerPack, ClaimsAreWrittenInPlaceAndAbandonedOnesLeaveNoTrace) {

@@ -39,7 +39,7 @@ inline Bytes make_message(std::uint64_t number, std::size_t size) {
 
 /// What an application has been handed, in order.
 struct Handed {
-    enum class Kind : std::uint8_t { message, up, down, undelivered, gap };
+    enum class Kind : std::uint8_t { message, up, down, undelivered, gap, view };
     Kind kind = Kind::message;
     std::uint64_t first = 0;  ///< a message's number, a range's first
     std::uint64_t last = 0;
@@ -76,6 +76,8 @@ inline Handed as_handed(const PeerEvent& event) {
             return undelivered(event.first, event.last, event.certain);
         case PeerEvent::Kind::opened:
             return gap(event.first, event.last);
+        case PeerEvent::Kind::view_changed:
+            return {.kind = Handed::Kind::view, .first = event.first};
         case PeerEvent::Kind::restarted:
             break;
     }
