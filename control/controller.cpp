@@ -247,8 +247,7 @@ void Controller::on_associated(Time now, PeerIndex index) {
     peer.greeted_from = {};
     counters_.add(Counter::associations);
     if (is_static() && !peer.in_view) {
-        // The association has taken it in already.
-        peer.in_view = peer.worker_has_in_view = true;
+        set_in_view(now, index, true, DownReason::none);
         change_view(now);
     }
     liveness_.watch(now, index);

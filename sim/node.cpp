@@ -259,8 +259,10 @@ void Node::plan_next(bool more, bool moved) {
 
 bool Node::settled_with(NodeId node) const {
     const protocol::Handshake& handshake = process_->controller.handshake(peer_of(node));
-    return handshake.in_use() && !handshake.greeting() && !handshake.half_open() &&
-           process_->worker.peer(peer_of(node)).associated;
+    const dataplane::Peer& peer = process_->worker.peer(peer_of(node));
+    const bool is_static = config_.settings.views == protocol::ViewSource::fixed;
+    return handshake.in_use() && !handshake.greeting() && !handshake.half_open() && peer.associated &&
+           (peer.in_view || !is_static);
 }
 
 const char* Node::busy_with() const {
@@ -278,6 +280,9 @@ const char* Node::busy_with() const {
     }
     for (dataplane::PeerIndex peer = 0; peer < peers_.size(); ++peer) {
         const dataplane::Peer& it = process_->worker.peer(peer);
+        if (!it.send.drained()) {
+            return "what waits for a peer";
+        }
         if (it.reader.has_work()) {
             return "what its application has not read";
         }
