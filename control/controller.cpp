@@ -138,6 +138,7 @@ void Controller::begin_stop(Time now) {
 // — time —
 
 Time Controller::next_deadline() const {
+    if (is_view_due()) return Time();
     return earlier(earlier(due_.next(), idle_.next()), earlier(neighbours_.next_deadline(), liveness_.next_deadline()));
 }
 
@@ -150,6 +151,8 @@ void Controller::on_deadline(Time now) {
     while (has_room_for_deadline() && due_.pop_due(now, index)) service(now, static_cast<PeerIndex>(index));
 
     while (has_room_for_deadline() && idle_.pop_due(now, index)) look_for_idle(now, static_cast<PeerIndex>(index));
+
+    if (has_room_for_deadline()) say_view_changed();
 
     Neighbours::Request request;
     while (has_room_for_deadline() && neighbours_.poll_request(now, request)) {

@@ -114,7 +114,7 @@ private:
         bool endpoints_due = true;                   ///< the worker does not have the latest
         bool close_due = false;
         bool in_view = false;
-        bool worker_has_in_view = false;  ///< what the worker has been told
+        bool worker_has_in_view = false;                                     ///< what the worker has been told
         dataplane::DownReason out_reason = dataplane::DownReason::excluded;  ///< why it is out of view
         bool close_connections_due = false;
         bool rotate_due = false;
@@ -155,6 +155,7 @@ private:
     void on_gave_up(protocol::Time now, dataplane::PeerIndex index);
     void say_view(protocol::Time now, dataplane::PeerIndex index);
     void say_operators_word(protocol::Time now, dataplane::PeerIndex index);
+    [[nodiscard]] bool is_view_due() const { return memberships_left_ == 0 && view_said_ != view_.id; }
     void say_view_changed();
     void look_for_idle(protocol::Time now, dataplane::PeerIndex index);
 
@@ -207,7 +208,7 @@ private:
     std::span<const dataplane::PeerActivity> activity_;
 
     View view_;
-    std::uint64_t view_said_ = 0;    ///< id of the view that the worker has been told of
+    std::uint64_t view_said_ = 0;       ///< id of the view that the worker has been told of
     std::size_t memberships_left_ = 0;  ///< of the present view, that the worker has not been told of
     bool stopping_ = false;
     std::size_t closes_left_ = 0;

@@ -26,7 +26,6 @@ void Controller::install_view(Time now, std::span<const PeerIndex> peers) {
         set_in_view(now, index, in_view, DownReason::excluded);
     }
     ++view_.id;
-    say_view_changed();
 }
 
 void Controller::exclude(Time now, PeerIndex peer) {
@@ -60,7 +59,6 @@ void Controller::change_view(Time /*now*/) {
         if (peers_[i].in_view) view_.peers.push_back(static_cast<PeerIndex>(i));
     }
     ++view_.id;
-    say_view_changed();
 }
 
 /// The peer is silent, or acknowledges nothing. In a static view it goes; an external one is for others to change.
@@ -71,9 +69,9 @@ void Controller::leave(Time now, PeerIndex index, DownReason reason) {
         change_view(now);
         service(now, index);
     } else if (!is_static()) {
-        log(LogLevel::info, fmt::format("peer '{}' at {} stays in view, though {}", peer.spec.name.view(),
-                                        peer.spec.ip.to_string(),
-                                        reason == DownReason::silent ? "it is silent" : "it acknowledges nothing"));
+        log(LogLevel::info,
+            fmt::format("peer '{}' at {} stays in view, though {}", peer.spec.name.view(), peer.spec.ip.to_string(),
+                        reason == DownReason::silent ? "it is silent" : "it acknowledges nothing"));
     }
     if (peer.handshake.in_use() && !stopping_) {
         // Signs of life go on, so that both find each other again; a peer that has nothing to lose is not suspected.
@@ -109,12 +107,11 @@ void Controller::say_view(Time /*now*/, PeerIndex index) {
     command.peer = index;
     command.down_reason = peer.out_reason;
     push(command);
-    say_view_changed();
 }
 
 /// When the worker has been told of every membership, the application may hear of the view.
 void Controller::say_view_changed() {
-    if (memberships_left_ > 0 || view_said_ == view_.id) return;
+    if (!is_view_due()) return;
     view_said_ = view_.id;
     say(Command::Kind::view_changed, dataplane::kNoPeer, view_.id);
 }
@@ -157,16 +154,16 @@ void Controller::say_operators_word(Time now, PeerIndex index) {
         say(Command::Kind::forget, index);
         liveness_.unwatch(index);
         counters_.add(Counter::peers_forgotten);
-        log(LogLevel::info, fmt::format("peer '{}' at {} is forgotten", peer.spec.name.view(),
-                                        peer.spec.ip.to_string()));
+        log(LogLevel::info,
+            fmt::format("peer '{}' at {} is forgotten", peer.spec.name.view(), peer.spec.ip.to_string()));
         if (greets) peer.handshake.greet(now);
     }
 }
 
 // — idle expiry —
 
-/// Connections over which no data has passed for `conn_expiry` are closed. Nothing is lost with them, and nothing has to
-/// be negotiated to open the next.
+/// Connections over which no data has passed for `conn_expiry` are closed. Nothing is lost with them, and nothing has
+/// to be negotiated to open the next.
 void Controller::look_for_idle(Time now, PeerIndex index) {
     Peer& peer = peers_[index];
     const dataplane::PeerActivity& activity = activity_[index];

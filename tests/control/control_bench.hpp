@@ -111,6 +111,15 @@ public:
         drain();
     }
 
+    void notice_need_first(PeerIndex peer, std::uint32_t conn_id) {
+        Notice notice;
+        notice.kind = Notice::Kind::need_first;
+        notice.peer = peer;
+        notice.conn_id = conn_id;
+        controller_.on_notice(now, notice);
+        drain();
+    }
+
     /// Takes the commands that wait; packets are checked off.
     void drain() {
         Command command;
