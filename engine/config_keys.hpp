@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "bowline/config.hpp"
+#include "protocol/near_word.hpp"
 
 namespace bowline::engine {
 
@@ -53,8 +54,7 @@ const Key* find_key(std::string_view name);
 /// 1 to 63 printable ASCII characters without space: what the wire's names hold.
 bool is_legal_name(std::string_view name);
 
-/// The word of `known` that `word` may have been meant for: at most two slips away, and less than half of it.
-std::optional<std::string_view> closest(std::string_view word, std::span<const std::string_view> known);
+using protocol::closest;
 
 /// A value as it came: TOML has types, text has none.
 using Value = std::variant<std::string, std::int64_t, bool>;

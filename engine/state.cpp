@@ -4,6 +4,8 @@
 
 #include <sched.h>
 
+#include "dataplane/counter_names.hpp"
+
 namespace bowline::detail {
 
 using dataplane::PeerEvent;
@@ -267,79 +269,28 @@ PeerStatus status_of(const EngineWorker& worker, PeerIndex index) {
 
 std::vector<Counter> counters_of(const EngineWorker& worker) {
     std::vector<Counter> out;
-    const dataplane::WorkerCounters& c = worker.counters();
-    out.push_back({"rx_packets", c.rx_packets});
-    out.push_back({"tx_packets", c.tx_packets});
-    out.push_back({"rx_other_address", c.rx_other_address});
-    out.push_back({"rx_wrong_vlan", c.rx_wrong_vlan});
-    out.push_back({"rx_unknown_tag", c.rx_unknown_tag});
-    out.push_back({"rx_ack_packets", c.rx_ack_only});
-    out.push_back({"rx_unexpected", c.rx_unexpected});
-    out.push_back({"notices_refused", c.notices_refused});
-    out.push_back({"no_packet", c.no_packet});
-    out.push_back({"events_full", c.events_full});
-    out.push_back({"tx_refused", c.tx_refused});
-    out.push_back({"tx_dropped", c.tx_dropped});
-    out.push_back({"turns", c.turns});
-    out.push_back({"excluded_data", c.excluded_data});
-    out.push_back({"need_first_sent", c.need_first_sent});
-    out.push_back({"need_first_received", c.need_first_received});
-    out.push_back({"need_first_stale", c.need_first_stale});
-    out.push_back({"asks_suppressed", c.asks_suppressed});
-    out.push_back({"rotations", c.rotations});
-    out.push_back({"closes_sent", c.closes_sent});
-    out.push_back({"closes_received", c.closes_received});
-    out.push_back({"closes_stale", c.closes_stale});
-    out.push_back({"forgotten_clean", c.forgotten_clean});
-    out.push_back({"forgotten_dirty", c.forgotten_dirty});
-    out.push_back({"expects_refused", c.expects_refused});
-    protocol::SendCounters sent;
-    protocol::ReceiveCounters received;
-    for (std::size_t i = 0; i < worker.peer_count(); ++i) {
-        const protocol::SendCounters& s = worker.peer(static_cast<PeerIndex>(i)).send.counters();
-        sent.packets += s.packets;
-        sent.retransmits += s.retransmits;
-        sent.tail_probes += s.tail_probes;
-        sent.timeouts += s.timeouts;
-        sent.window_probes += s.window_probes;
-        sent.acks += s.acks;
-        sent.stale_acks += s.stale_acks;
-        sent.lost += s.lost;
-        sent.spurious += s.spurious;
-        const protocol::ReceiveCounters& r = worker.peer(static_cast<PeerIndex>(i)).receive.counters();
-        received.packets += r.packets;
-        received.duplicates += r.duplicates;
-        received.out_of_order += r.out_of_order;
-        received.beyond_window += r.beyond_window;
-        received.stale += r.stale;
-        received.no_window += r.no_window;
-        received.too_old += r.too_old;
-        received.acks_sent += r.acks_sent;
+    for (const auto& counter : dataplane::kWorkerCounterNames) {
+        out.push_back({counter.name, worker.counters().*counter.value});
     }
-    out.push_back({"data_packets_sent", sent.packets});
-    out.push_back({"retransmits", sent.retransmits});
-    out.push_back({"tail_probes", sent.tail_probes});
-    out.push_back({"timeouts", sent.timeouts});
-    out.push_back({"window_probes", sent.window_probes});
-    out.push_back({"acks_received", sent.acks});
-    out.push_back({"stale_acks", sent.stale_acks});
-    out.push_back({"packets_lost", sent.lost});
-    out.push_back({"spurious_retransmits", sent.spurious});
-    out.push_back({"data_packets_admitted", received.packets});
-    out.push_back({"duplicates", received.duplicates});
-    out.push_back({"out_of_order", received.out_of_order});
-    out.push_back({"beyond_window", received.beyond_window});
-    out.push_back({"stale_data", received.stale});
-    out.push_back({"no_window", received.no_window});
-    out.push_back({"too_old", received.too_old});
-    out.push_back({"acks_sent", received.acks_sent});
+    const auto sum = [&](const auto& names, auto counters_of_peer) {
+        for (const auto& counter : names) {
+            std::uint64_t value = 0;
+            for (std::size_t i = 0; i < worker.peer_count(); ++i) {
+                value += counters_of_peer(worker.peer(static_cast<PeerIndex>(i))).*counter.value;
+            }
+            out.push_back({counter.name, value});
+        }
+    };
+    sum(dataplane::kSendCounterNames, [](const dataplane::Peer& peer) { return peer.send.counters(); });
+    sum(dataplane::kReceiveCounterNames, [](const dataplane::Peer& peer) { return peer.receive.counters(); });
     for (std::size_t i = 1; i < protocol::wire::kDecodeErrors; ++i) {
         const auto error = static_cast<protocol::wire::DecodeError>(i);
-        out.push_back({std::string("rx_malformed_") + protocol::wire::name_of(error), worker.decode_errors(error)});
+        out.push_back(
+            {std::string(dataplane::kMalformedPrefix) + protocol::wire::name_of(error), worker.decode_errors(error)});
     }
     for (std::size_t i = 1; i < protocol::wire::kStrays; ++i) {
         const auto stray = static_cast<protocol::wire::Stray>(i);
-        out.push_back({std::string("rx_stray_") + protocol::wire::name_of(stray), worker.strays(stray)});
+        out.push_back({std::string(dataplane::kStrayPrefix) + protocol::wire::name_of(stray), worker.strays(stray)});
     }
     return out;
 }

@@ -10,6 +10,13 @@ using dataplane::Offer;
 using dataplane::PeerEvent;
 using dataplane::PeerIndex;
 
+namespace {
+
+/// How long an application without an association waits for one rather than put two messages into a packet.
+constexpr Duration kPatience = Duration::ms(100);
+
+}  // namespace
+
 bool Application::read(SimWorker& worker, SimPort& port, Time local) {
     release_due(port, local);
     if (stalled_) {
@@ -38,6 +45,9 @@ bool Application::read(SimWorker& worker, SimPort& port, Time local) {
 
 void Application::on_event(PeerIndex peer, const PeerEvent& event) {
     const NodeId node = node_of(peer);
+    if (listener_) {
+        listener_(node, event);
+    }
     switch (event.kind) {
         case PeerEvent::Kind::up:
             return oracle_.on_up(self_, node, event.first);
@@ -84,6 +94,9 @@ bool Application::offer(SimWorker& worker, Time local, std::uint64_t incarnation
             continue;
         }
         --budget;
+        if (offered == Offered::never) {
+            oracle_.on_refused(self_, job.to, job.count);  // and so would the rest be, one by one
+        }
         if (offered == Offered::never || --job.count == 0) {
             jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
         }
@@ -91,10 +104,27 @@ bool Application::offer(SimWorker& worker, Time local, std::uint64_t incarnation
     return budget == 0;
 }
 
+/// Whether the next message would have a packet of its own. While there is no association packets are only filled, and
+/// a peer that never answers must not keep messages from being accepted: then they share them.
+bool Application::goes_alone(const dataplane::Peer& peer, Time local, SendJob& job) {
+    if (peer.open.packet == nullptr || !peer.open.has_frames()) {
+        job.alone_until = Time::never();
+        return true;
+    }
+    if (peer.associated) {
+        return false;
+    }
+    job.alone_until = protocol::earlier(job.alone_until, local + kPatience);
+    return local >= job.alone_until;
+}
+
 Application::Offered Application::offer_one(SimWorker& worker, Time local, std::uint64_t incarnation,
-                                            const SendJob& job) {
+                                            SendJob& job) {
     const PeerIndex peer = peer_of(job.to);
-    if (!job.packed && worker.peer(peer).open.packet != nullptr && worker.peer(peer).open.has_frames()) {
+    if (peer >= worker.peer_count()) {
+        return Offered::never;
+    }
+    if (!job.packed && !goes_alone(worker.peer(peer), local, job)) {
         return Offered::later;
     }
     const std::uint64_t expected = worker.peer(peer).next_message;
@@ -140,7 +170,6 @@ Application::Offered Application::offer_one(SimWorker& worker, Time local, std::
         case Offer::too_large:
             break;
     }
-    ++refused_;
     return Offered::never;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct SendJob {
     std::uint32_t size_max = 32;
     bool packed = false;      ///< several to a packet, as many as fit; else a packet each
     bool persistent = false;  ///< offered again also when the peer is excluded; else that ends the job
+    Time alone_until = Time::never();  ///< the application's: from when on it no longer insists on a packet each
 };
 
 /// How an application behaves.
@@ -41,8 +43,10 @@ struct ApplicationConfig {
 /// oracle, and can stop reading.
 class Application {
 public:
-    Application(const ApplicationConfig& config, NodeId self, Oracle& oracle, protocol::Random random)
-        : config_(config), self_(self), oracle_(oracle), random_(random) {}
+    /// `nodes`: of the simulation; the last of the worker's peers is the node itself.
+    Application(const ApplicationConfig& config, NodeId self, std::size_t nodes, Oracle& oracle,
+                protocol::Random random)
+        : config_(config), self_(self), nodes_(static_cast<NodeId>(nodes)), oracle_(oracle), random_(random) {}
 
     // — what it is to do —
 
@@ -57,7 +61,6 @@ public:
     /// Nothing more to send, and nothing kept.
     [[nodiscard]] bool idle() const { return jobs_.empty() && held_.empty(); }
     [[nodiscard]] std::uint64_t read_messages() const { return read_messages_; }
-    [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
     // — in a turn of its worker, whose moment `local` is —
 
@@ -72,11 +75,14 @@ public:
 
     /// The number of `node` among the peers of this one, and back.
     [[nodiscard]] dataplane::PeerIndex peer_of(NodeId node) const {
-        return node < self_ ? node : static_cast<dataplane::PeerIndex>(node - 1);
+        return static_cast<dataplane::PeerIndex>(node < self_ ? node : node == self_ ? nodes_ - 1 : node - 1);
     }
     [[nodiscard]] NodeId node_of(dataplane::PeerIndex peer) const {
-        return peer < self_ ? peer : static_cast<NodeId>(peer + 1);
+        return static_cast<NodeId>(peer + 1 == nodes_ ? self_ : peer < self_ ? peer : peer + 1);
     }
+    /// Hears of every event that the application is told of.
+    using Listener = std::function<void(NodeId peer, const dataplane::PeerEvent& event)>;
+    void set_listener(Listener listener) { listener_ = std::move(listener); }
 
 private:
     struct Held {
@@ -89,20 +95,22 @@ private:
 
     void on_event(dataplane::PeerIndex peer, const dataplane::PeerEvent& event);
     void release_due(SimPort& port, Time local);
-    Offered offer_one(SimWorker& worker, Time local, std::uint64_t incarnation, const SendJob& job);
+    Offered offer_one(SimWorker& worker, Time local, std::uint64_t incarnation, SendJob& job);
+    [[nodiscard]] static bool goes_alone(const dataplane::Peer& peer, Time local, SendJob& job);
     [[nodiscard]] bool chance(std::uint32_t ppm) { return ppm != 0 && random_.below(1'000'000) < ppm; }
 
     ApplicationConfig config_;
     NodeId self_;
+    NodeId nodes_;
     Oracle& oracle_;
     protocol::Random random_;
+    Listener listener_;
     bool stalled_ = false;
     std::deque<SendJob> jobs_;
     std::vector<std::byte> buffer_;
     ContentKey buffered_;  ///< what stands in it
     std::deque<Held> held_;
     std::uint64_t read_messages_ = 0;
-    std::uint64_t refused_ = 0;
 };
 
 }  // namespace bowline::sim

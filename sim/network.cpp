@@ -28,6 +28,10 @@ const char* name_of(Outcome outcome) {
             return "filtered";
         case Outcome::unknown_mac:
             return "unknown-mac";
+        case Outcome::held:
+            return "held";
+        case Outcome::released:
+            return "released";
     }
     return "unknown";
 }
@@ -89,6 +93,9 @@ void Network::send_on(NodeId from, NodeId to, std::span<const std::byte> frame) 
     if (verdict.kind == FilterVerdict::Kind::drop) {
         return note(from, to, frame, Outcome::filtered);
     }
+    if (verdict.kind == FilterVerdict::Kind::hold) {
+        return note(from, to, frame, Outcome::held);
+    }
     if (way.cut) {
         return note(from, to, frame, Outcome::cut);
     }
@@ -103,7 +110,10 @@ void Network::send_on(NodeId from, NodeId to, std::span<const std::byte> frame) 
         outcome = corrupt ? outcome : Outcome::delayed;
     }
     launch(from, to, frame, extra, corrupt, outcome);
-    if (chance(way.dup) || verdict.kind == FilterVerdict::Kind::duplicate) {
+    if (verdict.kind == FilterVerdict::Kind::duplicate) {
+        launch(from, to, frame, verdict.by, false, Outcome::duplicated);
+    }
+    if (chance(way.dup)) {
         launch(from, to, frame, up_to(way.reorder_by), false, Outcome::duplicated);
     }
 }
@@ -119,8 +129,7 @@ void Network::launch(NodeId from, NodeId to, std::span<const std::byte> frame, D
     if (corrupt) {
         ++corrupted_;
         if (wire::load_be16(frame.data() + 12) != wire::kEtherTypeIpv4) {
-            free_.push_back(subject);
-            return;
+            return drop(subject);
         }
         const std::size_t at = wire::kEthernetBytes + random_.below(frame.size() - wire::kEthernetBytes);
         std::uint8_t flips = 0;
@@ -133,7 +142,10 @@ void Network::launch(NodeId from, NodeId to, std::span<const std::byte> frame, D
 }
 
 void Network::inject(NodeId from, NodeId to, std::span<const std::byte> frame) {
-    note(from, to, frame, Outcome::delayed);
+    if (link(from, to).cut) {
+        return note(from, to, frame, Outcome::cut);
+    }
+    note(from, to, frame, Outcome::released);
     clock_.plan(clock_.now() + link(from, to).delay, Event::Kind::frame, store(to, frame));
 }
 
@@ -148,12 +160,19 @@ std::uint32_t Network::store(NodeId to, std::span<const std::byte> frame) {
     std::memcpy(stored.bytes.data(), frame.data(), frame.size());
     stored.length = static_cast<std::uint32_t>(frame.size());
     stored.to = to;
+    stored.heartbeat = bowline_type(frame) == static_cast<std::size_t>(wire::Type::heartbeat);
+    heartbeats_in_flight_ += stored.heartbeat ? 1U : 0U;
     return subject;
 }
 
 void Network::arrive(std::uint32_t subject) {
     const Stored& stored = *stored_[subject];
     sinks_[stored.to]->on_frame(std::span(stored.bytes).first(stored.length));
+    drop(subject);
+}
+
+void Network::drop(std::uint32_t subject) {
+    heartbeats_in_flight_ -= stored_[subject]->heartbeat ? 1U : 0U;
     free_.push_back(subject);
 }
 

@@ -43,13 +43,24 @@ struct FrameInfo {
 
 /// What becomes of a frame, beyond what its link does at random.
 struct FilterVerdict {
-    enum class Kind : std::uint8_t { pass, drop, duplicate, corrupt, delay };
+    enum class Kind : std::uint8_t { pass, drop, duplicate, corrupt, delay, hold };  // hold: the filter keeps it
     Kind kind = Kind::pass;
-    Duration by;  ///< of delay
+    Duration by;  ///< of delay, or between a packet and its copy
 };
 
 /// What has become of one, for traces. A frame that is duplicated is seen twice.
-enum class Outcome : std::uint8_t { sent, duplicated, delayed, corrupted, lost, cut, filtered, unknown_mac };
+enum class Outcome : std::uint8_t {
+    sent,
+    duplicated,
+    delayed,
+    corrupted,
+    lost,
+    cut,
+    filtered,
+    unknown_mac,
+    held,
+    released
+};
 [[nodiscard]] const char* name_of(Outcome outcome);
 
 /// Who takes the frames of a node.
@@ -86,13 +97,14 @@ public:
 
     /// A node's device has sent a frame.
     void transmit(NodeId from, std::span<const std::byte> frame);
-    /// A frame appears on a link, past filter and faults.
+    /// A frame appears on a link, past filter and faults, unless that is cut.
     void inject(NodeId from, NodeId to, std::span<const std::byte> frame);
     /// The event of a frame is due.
     void arrive(std::uint32_t subject);
 
-    /// Copies that are on their way.
+    /// Copies that are on their way; and these but for heartbeats.
     [[nodiscard]] std::size_t in_flight() const { return stored_.size() - free_.size(); }
+    [[nodiscard]] std::size_t in_flight_beside_heartbeats() const { return in_flight() - heartbeats_in_flight_; }
     /// Frames that `from` has sent to `to` (a broadcast counts for each), by Bowline type; 0: others.
     [[nodiscard]] std::uint64_t sent(NodeId from, NodeId to, std::size_t type) const {
         return sent_[from * nodes_ + to][type];
@@ -108,6 +120,7 @@ private:
         std::array<std::byte, kFrameBytesMax> bytes;
         std::uint32_t length;
         NodeId to;
+        bool heartbeat;
     };
 
     void send_on(NodeId from, NodeId to, std::span<const std::byte> frame);
@@ -121,6 +134,7 @@ private:
                    : Duration::ns(static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(most.ns()) + 1)));
     }
     std::uint32_t store(NodeId to, std::span<const std::byte> frame);
+    void drop(std::uint32_t subject);
 
     Clock& clock_;
     protocol::Random random_;
@@ -132,6 +146,7 @@ private:
     std::vector<std::uint32_t> free_;
     Filter filter_;
     Observer observer_;
+    std::size_t heartbeats_in_flight_ = 0;
     std::uint64_t corrupted_ = 0;
     std::uint64_t hash_ = 0x9E3779B97F4A7C15ULL;
 };

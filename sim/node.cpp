@@ -1,6 +1,7 @@
 #include "sim/node.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "protocol/check.hpp"
 
@@ -36,7 +37,7 @@ std::vector<control::PeerSpec> specs_of(NodeId self, const std::vector<std::stri
 
 }  // namespace
 
-Node::Process::Process(const Node& node, std::uint64_t incarnation_of_it, SimPort& port, const control::LogSink& log,
+Node::Process::Process(const Node& node, std::uint64_t incarnation_of_it, SimPort& port,
                        std::span<const control::PeerSpec> peers, Time now)
     : incarnation(incarnation_of_it),
       activity(peers.size()),
@@ -52,7 +53,12 @@ Node::Process::Process(const Node& node, std::uint64_t incarnation_of_it, SimPor
                   .udp_port = kUdpPort,
                   .vlan = protocol::wire::kNoVlan,
                   .max_packet = node.config_.packet_bytes_max},
-                 peers, protocol::Random(incarnation ^ 0xC0), activity, log),
+                 peers, protocol::Random(incarnation ^ 0xC0), activity,
+                 [&node](control::LogLevel level, const std::string& text) {
+                     if (node.log_) {
+                         node.log_(level, text);
+                     }
+                 }),
       worker(port,
              {.settings = node.config_.settings,
               .peers = static_cast<std::uint16_t>(peers.size()),
@@ -75,10 +81,11 @@ Node::Node(const NodeConfig& config, NodeId id, const std::vector<std::string>& 
       pool_(pool),
       random_(random),
       port_(config.port, pool, network, id),
-      application_(config.application, id, oracle, protocol::Random(random_.next())),
+      application_(config.application, id, names.size(), oracle, protocol::Random(random_.next())),
       peers_(specs_of(id, names)) {
     pool.reset(config.pool_packets);
     network_.attach(id, *this);
+    oracle.set_resends(id, config.settings.on_uncertain == protocol::OnUncertain::resend);
 }
 
 Node::~Node() {
@@ -94,8 +101,14 @@ void Node::start() {
     oracle_.on_start(id_, incarnation);
     stop_ = Stop::none;
     paused_ = false;
-    process_ = std::make_unique<Process>(*this, incarnation, port_, log_, peers_, now);
+    orders_.clear();
+    process_ = std::make_unique<Process>(*this, incarnation, port_, peers_, now);
     process_->controller.start(now);
+    if (config_.settings.views == protocol::ViewSource::external) {
+        std::vector<NodeId> everybody(peers_.size() + 1);
+        std::iota(everybody.begin(), everybody.end(), NodeId{0});
+        install_view(everybody);
+    }
     wake();
 }
 
@@ -121,10 +134,38 @@ void Node::crash() {
     BOWLINE_CHECK(pool_.in_use() == 0);
 }
 
-void Node::begin_stop() {
+void Node::begin_stop(Duration linger, bool then_end) {
     BOWLINE_CHECK(alive());
     process_->worker.begin_stop();
     stop_ = Stop::draining;
+    stop_deadline_ = clock_.now() + linger;
+    end_when_stopped_ = then_end;
+    wake();
+}
+
+void Node::install_view(std::span<const NodeId> members) {
+    Order order{.kind = Order::Kind::view, .peer = kNoNode, .members = {}};
+    for (const NodeId member : members) {
+        if (member != id_) {
+            order.members.push_back(peer_of(member));
+        }
+    }
+    orders_.push_back(std::move(order));
+    wake();
+}
+
+void Node::close(NodeId peer) {
+    orders_.push_back({.kind = Order::Kind::close, .peer = peer, .members = {}});
+    wake();
+}
+
+void Node::forget(NodeId peer) {
+    orders_.push_back({.kind = Order::Kind::forget, .peer = peer, .members = {}});
+    wake();
+}
+
+void Node::rotate(NodeId peer) {
+    orders_.push_back({.kind = Order::Kind::rotate, .peer = peer, .members = {}});
     wake();
 }
 
@@ -195,12 +236,41 @@ void Node::turn() {
     if (observer_) {
         observer_(id_);
     }
-    more = more || port_.has_received() || !process_->commands.empty() || !process_->notices.empty();
+    if (stop_ == Stop::done && end_when_stopped_) {
+        return crash();  // nothing is left that its end could take with it
+    }
+    more = more || port_.has_received() || !process_->commands.empty() || !process_->notices.empty() ||
+           stop_ == Stop::saying || stop_ == Stop::reporting;
     plan_next(more, received || port_.transmitted() != sent_before);
+}
+
+void Node::give_orders(Time local_now) {
+    control::Controller& controller = process_->controller;
+    for (const Order& order : orders_) {
+        switch (order.kind) {
+            case Order::Kind::view:
+                controller.install_view(local_now, order.members);
+                break;
+            case Order::Kind::close:
+                controller.close(local_now, peer_of(order.peer));
+                break;
+            case Order::Kind::forget:
+                oracle_.on_forget(id_, order.peer);
+                controller.forget(local_now, peer_of(order.peer));
+                break;
+            case Order::Kind::rotate:
+                controller.rotate(local_now, peer_of(order.peer));
+                break;
+        }
+    }
+    orders_.clear();
 }
 
 void Node::run_control(Time local_now) {
     control::Controller& controller = process_->controller;
+    if (!orders_.empty()) {
+        give_orders(local_now);
+    }
     while (controller.takes_notice()) {
         dataplane::Notice* notice = process_->notices.front();
         if (notice == nullptr) {
@@ -237,10 +307,13 @@ void Node::run_application(Time local_now) {
 }
 
 void Node::advance_stop(Time local_now) {
-    if (stop_ == Stop::draining && process_->worker.drained()) {
+    if (stop_ == Stop::draining && (process_->worker.drained() || clock_.now() >= stop_deadline_)) {
         process_->controller.begin_stop(local_now);
         stop_ = Stop::saying;
     } else if (stop_ == Stop::saying && process_->controller.stop_said() && process_->commands.empty()) {
+        process_->worker.report_all(local_now);
+        stop_ = Stop::reporting;
+    } else if (stop_ == Stop::reporting && (!process_->worker.readable() || application_.stalled())) {
         stop_ = Stop::done;
     }
 }
@@ -248,6 +321,9 @@ void Node::advance_stop(Time local_now) {
 void Node::plan_next(bool more, bool moved) {
     Time next = protocol::earlier(process_->worker.next_deadline(), process_->controller.next_deadline());
     next = protocol::earlier(next, application_.next_deadline(local(clock_.now())));
+    if (stop_ == Stop::draining) {
+        next = protocol::earlier(next, local(stop_deadline_));
+    }
     next = more ? clock_.now() : global(next);
     if (next > next_turn_) {
         idle_turns_ = 0;
@@ -288,6 +364,41 @@ const char* Node::busy_with() const {
         }
         if (it.answer_probe) {
             return "a probe to answer";
+        }
+    }
+    return nullptr;
+}
+
+bool Node::greets(NodeId node) const {
+    const protocol::Handshake& handshake = process_->controller.handshake(peer_of(node));
+    return handshake.greeting() || handshake.half_open();
+}
+
+const char* Node::owes() const {
+    if (!paused_) {
+        if (!orders_.empty() || port_.has_received() || !process_->commands.empty() || !process_->notices.empty()) {
+            return "what it has just heard";
+        }
+        if (process_->worker.has_to_send()) {
+            return "what it is about to send";
+        }
+        if (stop_ != Stop::none) {
+            return "its stop";
+        }
+    }
+    if (!application_.idle()) {
+        return "what its application has to send or holds";
+    }
+    for (dataplane::PeerIndex peer = 0; peer < process_->worker.peer_count(); ++peer) {
+        const dataplane::Peer& it = process_->worker.peer(peer);
+        if (!it.send.drained() || it.open.has_frames() || it.large.active()) {
+            return "what is queued or not acknowledged";
+        }
+        if (!application_.stalled() && !paused_ && it.reader.has_work()) {
+            return "what its application has not read";
+        }
+        if (!paused_ && it.associated && (it.answer_probe || !it.receive.ack_deadline().is_never())) {
+            return "an acknowledgement to send";
         }
     }
     return nullptr;

@@ -52,19 +52,29 @@ public:
     void start();
     /// Ends it from one instruction to the next. Only when it runs.
     void crash();
-    /// Begins an orderly stop: refuses messages, waits until what is accepted is through, says good-bye.
-    void begin_stop();
+    /// Begins an orderly stop, as the engine's: refuses messages, waits until what is accepted is through, at most for
+    /// `linger`, says good-bye, and reports to the application what is left. `then_end`: with that the process ends.
+    void begin_stop(Duration linger = Duration::max(), bool then_end = false);
     [[nodiscard]] bool stopped() const { return stop_ == Stop::done; }
     /// The whole process stands still; packets wait at the device.
     void set_paused(bool paused);
     [[nodiscard]] bool alive() const { return process_ != nullptr; }
     [[nodiscard]] std::uint64_t incarnation() const { return alive() ? process_->incarnation : 0; }
 
+    // — what its application, or an operator, tells it: done in its next turn —
+
+    /// These nodes, and itself, are the members of its view.
+    void install_view(std::span<const NodeId> members);
+    void close(NodeId peer);
+    void forget(NodeId peer);
+    void rotate(NodeId peer);
+
     // — its application and device —
 
     void send(const SendJob& job);
     void set_stalled(bool stalled);
     void set_exhausted(bool exhausted);
+    [[nodiscard]] bool paused() const { return paused_; }
     [[nodiscard]] const Application& application() const { return application_; }
     [[nodiscard]] const SimPort& port() const { return port_; }
 
@@ -87,6 +97,10 @@ public:
     [[nodiscard]] bool idle() const { return busy_with() == nullptr; }
     /// In words: what there is to do; nullptr: nothing.
     [[nodiscard]] const char* busy_with() const;
+    /// The same for a script, for which a stall or a pause is nothing to wait for: what stands still is not busy.
+    [[nodiscard]] const char* owes() const;
+    /// A handshake with `node` is under way.
+    [[nodiscard]] bool greets(NodeId node) const;
     /// What the oracle compares.
     [[nodiscard]] SenderView sender_view(NodeId to) const;
     [[nodiscard]] ReceiverView receiver_view(NodeId from) const;
@@ -95,10 +109,11 @@ public:
     /// Called after every step of this node that could have changed what the oracle looks at.
     void set_observer(std::function<void(NodeId)> observer) { observer_ = std::move(observer); }
     void set_log(control::LogSink log) { log_ = std::move(log); }
+    void set_listener(Application::Listener listener) { application_.set_listener(std::move(listener)); }
 
 private:
     struct Process {
-        Process(const Node& node, std::uint64_t incarnation_of_it, SimPort& port, const control::LogSink& log,
+        Process(const Node& node, std::uint64_t incarnation_of_it, SimPort& port,
                 std::span<const control::PeerSpec> peers, Time now);
 
         std::uint64_t incarnation;
@@ -108,9 +123,17 @@ private:
         control::Controller controller;
         SimWorker worker;
     };
-    enum class Stop : std::uint8_t { none, draining, saying, done };
+    enum class Stop : std::uint8_t { none, draining, saying, reporting, done };
+    /// What the controller is to be told.
+    struct Order {
+        enum class Kind : std::uint8_t { view, close, forget, rotate };
+        Kind kind;
+        NodeId peer;
+        std::vector<dataplane::PeerIndex> members;
+    };
 
     void turn();
+    void give_orders(Time local);
     void run_control(Time local);
     void run_application(Time local);
     void advance_stop(Time local);
@@ -135,8 +158,11 @@ private:
     std::function<void(NodeId)> observer_;
     control::LogSink log_;
 
+    std::vector<Order> orders_;
     bool paused_ = false;
     Stop stop_ = Stop::none;
+    Time stop_deadline_;
+    bool end_when_stopped_ = false;
     Time next_turn_;                     ///< not before it
     Time wake_planned_ = Time::never();  ///< of the event that counts; others are stale
     std::uint32_t idle_turns_ = 0;       ///< in a row, though something seemed to be due

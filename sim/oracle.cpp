@@ -18,8 +18,15 @@ Oracle::Oracle(const Clock& clock, std::size_t nodes) : clock_(clock), nodes_(no
 
 void Oracle::fail(NodeId node, NodeId peer, const std::string& what) {
     if (violation_.empty()) {
-        violation_ = fmt::format("at {} ns, node {} with {}: {}", clock_.now().ns(), node, peer, what);
+        const auto name = [this](NodeId id) { return id < names_.size() ? names_[id] : fmt::format("node {}", id); };
+        violation_ =
+            fmt::format("at {} ns, {} with {}: {}", (clock_.now() - origin_).ns(), name(node), name(peer), what);
     }
+}
+
+void Oracle::set_words(std::vector<std::string> names, Time origin) {
+    names_ = std::move(names);
+    origin_ = origin;
 }
 
 void Oracle::on_start(NodeId node, std::uint64_t incarnation) {
@@ -30,15 +37,26 @@ void Oracle::on_start(NodeId node, std::uint64_t incarnation) {
     incarnations_.push_back(incarnation);
     for (std::size_t to = 0; to < nodes_.size(); ++to) {
         it.in[to] = {};
-        if (to == node) {
-            continue;
-        }
         streams_.push_back(std::make_unique<Stream>());
         Stream& stream = *streams_.back();
         stream.incarnation = incarnation;
         stream.from = node;
         stream.to = static_cast<NodeId>(to);
         it.out[to] = &stream;
+        if (to == node) {
+            // A node is always up to itself, and has heard all of its own stream.
+            it.in[to].up = true;
+            it.in[to].stream = &stream;
+            it.in[to].next = 1;
+        }
+    }
+}
+
+void Oracle::on_forget(NodeId node, NodeId from) {
+    Inbound& in = nodes_[node].in[from];
+    in.next = 0;
+    if (in.stream != nullptr && nodes_[from].resends) {
+        in.twice_through = in.stream->messages.size();
     }
 }
 
@@ -82,7 +100,7 @@ void Oracle::on_message(NodeId node, NodeId from, std::uint64_t number, std::spa
         return fail(node, from, fmt::format("message {} came, of {} that were sent", number, stream.messages.size()));
     }
     Message& message = stream.messages[number - 1];
-    if (message.is(Fate::delivered)) {
+    if (message.is(Fate::delivered) && number > in.twice_through) {
         return fail(node, from, fmt::format("message {} was delivered twice", number));
     }
     if (in.next != 0 && number != in.next) {
@@ -99,8 +117,11 @@ void Oracle::on_message(NodeId node, NodeId from, std::uint64_t number, std::spa
     }
     message.set(Fate::delivered);
     in.next = number + 1;
+    append(in.delivered, {.first = number, .last = number});
     ++delivered_;
 }
+
+void Oracle::on_refused(NodeId node, NodeId to, std::uint64_t count) { nodes_[node].out[to]->told.refused += count; }
 
 void Oracle::on_up(NodeId node, NodeId peer, std::uint64_t incarnation) {
     Inbound& in = nodes_[node].in[peer];
@@ -123,6 +144,7 @@ void Oracle::on_up(NodeId node, NodeId peer, std::uint64_t incarnation) {
     }
     in.stream = stream;
     in.next = 0;
+    in.twice_through = 0;
 }
 
 void Oracle::on_down(NodeId node, NodeId peer) {
@@ -165,6 +187,10 @@ void Oracle::on_undelivered(NodeId node, NodeId to, std::uint64_t first, std::ui
         }
     }
     stream.reported_through = last;
+    append(stream.told.undelivered, {.first = first, .last = last});
+    if (!certain) {
+        append(stream.told.uncertain, {.first = first, .last = last});
+    }
     for (std::uint64_t number = first; number <= last; ++number) {
         Message& message = stream.messages[number - 1];
         if (certain && message.is(Fate::delivered)) {

@@ -8,6 +8,7 @@
 
 #include "sim/clock.hpp"
 #include "sim/content.hpp"
+#include "sim/ranges.hpp"
 
 namespace bowline::sim {
 
@@ -35,16 +36,24 @@ struct ReceiverView {
 class Oracle {
 public:
     explicit Oracle(const Clock& clock, std::size_t nodes);
+    /// What nodes are called, and the moment that counts as 0, in what is said of violations.
+    void set_words(std::vector<std::string> names, Time origin);
+    /// `node` sends again what a peer has had to forget: at least once, not exactly once.
+    void set_resends(NodeId node, bool resends) { nodes_[node].resends = resends; }
 
     // — what happens to processes —
 
     void on_start(NodeId node, std::uint64_t incarnation);
     void on_crash(NodeId node);
+    /// `node` forgets the stream of `from`: it goes on wherever its sender takes it up.
+    void on_forget(NodeId node, NodeId from);
 
     // — what the application of `node` does and hears —
 
     /// send() has taken a message for `to`.
     void on_accepted(NodeId node, NodeId to, std::uint64_t number, std::uint32_t size);
+    /// send() has refused messages for `to`, for another reason than pressure.
+    void on_refused(NodeId node, NodeId to, std::uint64_t count);
     void on_message(NodeId node, NodeId from, std::uint64_t number, std::span<const std::byte> bytes);
     void on_up(NodeId node, NodeId peer, std::uint64_t incarnation);
     void on_down(NodeId node, NodeId peer);
@@ -75,6 +84,17 @@ public:
         const Stream* stream = nodes_[node].in[from].stream;
         return stream == nullptr ? 0 : stream->incarnation;
     }
+    /// What `node` has had from `from` since it was started last, in the order in which it came.
+    [[nodiscard]] const std::vector<NumberRange>& delivered_to(NodeId node, NodeId from) const {
+        return nodes_[node].in[from].delivered;
+    }
+    /// What the latest incarnation of `node` has been told of its messages to `to`.
+    struct Told {
+        std::vector<NumberRange> undelivered;  ///< all
+        std::vector<NumberRange> uncertain;    ///< of these, those that are perhaps delivered
+        std::uint64_t refused = 0;
+    };
+    [[nodiscard]] const Told& told(NodeId node, NodeId to) const { return nodes_[node].out[to]->told; }
     [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
     [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
     [[nodiscard]] std::uint64_t reported() const { return reported_; }
@@ -111,15 +131,19 @@ private:
         std::uint64_t given_up_una = 0;  ///< packets before it need not have been acknowledged
         std::uint64_t peer_incarnation = 0;
         std::uint64_t reported_through = 0;
+        Told told;
     };
     /// What an incarnation of a receiver has from one node.
     struct Inbound {
         bool up = false;
         Stream* stream = nullptr;
-        std::uint64_t next = 0;  ///< number; 0: any
+        std::uint64_t next = 0;           ///< number; 0: any
+        std::uint64_t twice_through = 0;  ///< of these, what had come before they were forgotten may come once more
+        std::vector<NumberRange> delivered;
     };
     struct Node {
         bool alive = false;
+        bool resends = false;
         std::uint64_t incarnation = 0;
         std::vector<Stream*> out;  ///< of the present incarnation
         std::vector<Inbound> in;
@@ -130,6 +154,8 @@ private:
     static void acknowledge(Stream& stream, std::uint64_t through, std::uint64_t receiver);
 
     const Clock& clock_;
+    Time origin_;
+    std::vector<std::string> names_;
     std::vector<Node> nodes_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::uint64_t> incarnations_;  ///< all that ever were

@@ -20,14 +20,17 @@ void PacketPool::reset(std::uint32_t packets) {
     for (SimPacket& packet : packets_) {
         unpoison(packet);
     }
-    if (bytes_.size() < std::size_t{packets} * kBufferBytes) {
-        bytes_.resize(std::size_t{packets} * kBufferBytes);
+    if (bytes_size_ < std::size_t{packets} * kBufferBytes) {
+        bytes_size_ = std::size_t{packets} * kBufferBytes;
+        bytes_ = std::make_unique_for_overwrite<std::byte[]>(bytes_size_);
     }
     packets_.resize(packets);
     free_.clear();
     for (std::uint32_t i = packets; i-- > 0;) {
-        packets_[i] = {.buffer = bytes_.data() + std::size_t{i} * kBufferBytes, .refs = 0, .begin = 0, .length = 0};
+        packets_[i] = {.buffer = bytes_.get() + std::size_t{i} * kBufferBytes, .refs = 0, .begin = 0, .length = 0};
+#if defined(__SANITIZE_ADDRESS__)
         poison(packets_[i]);
+#endif
         free_.push_back(i);
     }
     exhausted_ = false;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "protocol/packet.hpp"
@@ -55,7 +56,8 @@ private:
     void poison(SimPacket& packet);
     void unpoison(SimPacket& packet);
 
-    std::vector<std::byte> bytes_;
+    std::unique_ptr<std::byte[]> bytes_;  ///< left as it is until a packet is used
+    std::size_t bytes_size_ = 0;
     std::vector<SimPacket> packets_;
     std::vector<std::uint32_t> free_;
     bool exhausted_ = false;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "protocol/check.hpp"
-#include "sim/trace.hpp"
 
 namespace bowline::sim {
 
@@ -56,13 +55,18 @@ void Simulation::set_links(const Link& link) {
 
 void Simulation::set_trace(const Trace& trace) {
     network_.set_observer([this, trace](const FrameInfo& frame, Outcome outcome) {
-        trace(describe(clock_.now(), frame, outcome, names_));
+        trace(describe(Time() + (clock_.now() - origin_), frame, outcome, names_));
     });
     for (NodeId id = 0; id < size(); ++id) {
         node(id).set_log([this, trace, id](control::LogLevel, const std::string& text) {
-            trace(fmt::format("{:>14} {}: {}", format_time(clock_.now()), names_[id], text));
+            trace(fmt::format("{:>14} {}: {}", when(clock_.now()), names_[id], text));
         });
     }
+}
+
+void Simulation::set_origin(Time origin) {
+    origin_ = origin;
+    oracle_.set_words(names_, origin);
 }
 
 void Simulation::at(Time at, std::function<void()> action) {

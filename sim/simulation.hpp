@@ -13,6 +13,7 @@
 #include "sim/node.hpp"
 #include "sim/oracle.hpp"
 #include "sim/packet_pool.hpp"
+#include "sim/trace.hpp"
 
 namespace bowline::sim {
 
@@ -44,6 +45,10 @@ public:
     /// Observes every frame and every word of the control threads' logs, as lines of text. Before the first event.
     using Trace = std::function<void(const std::string&)>;
     void set_trace(const Trace& trace);
+    /// The moment that traces and violations count as 0.
+    void set_origin(Time origin);
+    /// A moment as traces print it.
+    [[nodiscard]] std::string when(Time time) const { return format_time(Time() + (time - origin_)); }
 
     /// Plans `action` for `at`.
     void at(Time at, std::function<void()> action);
@@ -74,6 +79,7 @@ private:
     [[nodiscard]] bool at_rest() const;
 
     Clock clock_;
+    Time origin_;
     Network network_;
     Oracle oracle_;
     std::vector<std::string> names_;

@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "sim/abort_note.hpp"
 #include "sim/explore.hpp"
+#include "sim/scenario_files.hpp"
 #include "tools/command.hpp"
 
 namespace bowline::tools {
@@ -14,6 +17,7 @@ namespace bowline::tools {
 namespace {
 
 struct SimOptions {
+    std::vector<std::string> files;
     std::string seeds;
     unsigned jobs = std::max(std::thread::hardware_concurrency(), 1U);
     bool trace = false;
@@ -60,7 +64,41 @@ Result<void> trace_seeds(const SeedRange& range) {
     return {};
 }
 
+/// One line a file, in order; what is wrong with the first file that is no scenario goes into the error as well.
+Result<void> run_scenarios(const SimOptions& options) {
+    std::size_t failed = 0;
+    std::string unusable;
+    const auto done = [&](const sim::FileResult& result) {
+        print_line(result.report);
+        failed += result.verdict == sim::FileVerdict::failed ? 1U : 0U;
+        if (result.verdict == sim::FileVerdict::unusable && unusable.empty()) {
+            unusable = result.report;
+        }
+    };
+    if (options.trace) {
+        const sim::AbortNotes notes;
+        sim::Arena arena;
+        for (const std::string& file : options.files) {
+            done(sim::run_file(file, arena, print_line));
+        }
+    } else {
+        sim::run_files(options.files, options.jobs, done);
+    }
+    if (!unusable.empty()) {
+        return Error{Error::Kind::configuration, unusable};
+    }
+    if (failed > 0) {
+        return Error{Error::Kind::system, fmt::format("{} of {} scenarios failed", failed, options.files.size())};
+    }
+    return {};
+}
+
 Result<void> run(const SimOptions& options) {
+    if (!options.files.empty() || options.seeds.empty()) {
+        return options.files.empty() ? Error{Error::Kind::configuration,
+                                             "nothing to run: name scenario files, or give --seeds FIRST..LAST"}
+                                     : run_scenarios(options);
+    }
     const Result<SeedRange> range = parse_seeds(options.seeds);
     if (!range) {
         return range.error();
@@ -83,14 +121,16 @@ Result<void> run(const SimOptions& options) {
 }
 
 void bind(CLI::App& command, SimOptions& options) {
+    CLI::Option* const files =
+        command.add_option("FILE", options.files, "scenarios to run; docs/SCENARIOS.md has their language");
     command.add_option("--seeds", options.seeds, "runs to explore, each made from its number")
         ->type_name("FIRST..LAST")
-        ->required();
-    command.add_option("--jobs", options.jobs, "seeds at a time")
+        ->excludes(files);
+    command.add_option("--jobs", options.jobs, "files or seeds at a time")
         ->type_name("N")
         ->check(CLI::Range(1U, 1024U))
         ->capture_default_str();
-    command.add_flag("--trace", options.trace, "print every packet and decision, one seed after the other");
+    command.add_flag("--trace", options.trace, "print every packet and decision, one run after the other");
     command.footer(
         "Runs the shipping worker and control code under a virtual clock, on a network that loses, doubles, delays "
         "and\n"
@@ -102,7 +142,8 @@ void bind(CLI::App& command, SimOptions& options) {
 }  // namespace
 
 void add_sim(CLI::App& root, Run& chosen) {
-    add_command<SimOptions>(root, chosen, "sim", "explore the protocol at random under simulated faults", bind, run);
+    add_command<SimOptions>(root, chosen, "sim",
+                            "run scenarios, or explore the protocol at random, under simulated faults", bind, run);
 }
 
 }  // namespace bowline::tools

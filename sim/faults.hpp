@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "sim/network.hpp"
+#include "sim/scenario.hpp"
+
+namespace bowline::sim {
+
+/// What a script has armed on the links of a network: which packets are dropped, doubled, corrupted, delayed or
+/// withheld, and what is withheld.
+///
+/// A packet is dealt with by the first armed that it is due for; all that match count it. So `nth=1` and `nth=3` are
+/// the first and the third packet, and the same line twice is the packet and its repetition.
+///
+/// Thread: the one that runs the simulation.
+class Faults {
+public:
+    /// Whether a DATA packet that is being sent carries (a part of) its sender's message of that number.
+    using Carries = std::function<bool(const FrameInfo& frame, std::uint64_t message)>;
+
+    Faults(Network& network, std::size_t nodes, Carries carries)
+        : network_(network), nodes_(nodes), carries_(std::move(carries)) {}
+    Faults(const Faults&) = delete;
+    Faults& operator=(const Faults&) = delete;
+    ~Faults() { network_.set_filter({}); }
+
+    /// An action of kind drop, dup, corrupt, delay or hold.
+    void arm(const Action& action);
+    /// Ends what is armed on these links; what is withheld stays so.
+    void clear(const LinkRef& link);
+    /// Sends copies of what is withheld under `name` on their way, in order, `times` over; on a link that is cut they
+    /// are lost. Returns how many packets are withheld under it.
+    std::size_t release(std::string_view name, std::uint64_t times);
+
+private:
+    struct Armed {
+        Action::Kind kind;
+        PacketKind packet;
+        std::uint64_t message;
+        std::uint64_t skip;  ///< matching packets before the first that is due
+        std::uint64_t left;  ///< due ones to come
+        Duration by;
+        std::size_t held;         ///< place in held_
+        std::vector<bool> links;  ///< from * nodes + to
+    };
+    struct HeldFrame {
+        NodeId from;
+        NodeId to;
+        std::vector<std::byte> bytes;
+    };
+    struct Held {
+        std::string name;
+        std::vector<HeldFrame> frames;
+    };
+
+    FilterVerdict judge(const FrameInfo& frame);
+    [[nodiscard]] bool matches(const Armed& armed, const FrameInfo& frame) const;
+    FilterVerdict due(Armed& armed, const FrameInfo& frame);
+    std::size_t place_of(std::string_view name);
+
+    Network& network_;
+    std::size_t nodes_;
+    Carries carries_;
+    std::vector<Armed> armed_;
+    std::vector<Held> held_;
+};
+
+}  // namespace bowline::sim

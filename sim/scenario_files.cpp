@@ -1,0 +1,61 @@
+#include "sim/scenario_files.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include "sim/abort_note.hpp"
+#include "sim/scenario_parse.hpp"
+#include "sim/scenario_run.hpp"
+
+namespace bowline::sim {
+
+FileResult run_file(const std::string& path, Arena& arena, const Simulation::Trace& trace) {
+    errno = 0;
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file.good() && !file.eof()) {
+        return {.verdict = FileVerdict::unusable,
+                .report = fmt::format("{}: cannot read the scenario: {}", path, std::strerror(errno))};
+    }
+    const ParsedScenario parsed = parse_scenario(text);
+    if (parsed.error) {
+        return {.verdict = FileVerdict::unusable,
+                .report = fmt::format("{}:{}: {}", path, parsed.error->line, parsed.error->text)};
+    }
+    const AbortNote note(fmt::format("the run of {0} broke an assertion; again: bowline sim {0} --trace\n", path));
+    const ScenarioResult result = run_scenario(parsed.scenario, arena, {.trace = trace});
+    return {.verdict = result.ok() ? FileVerdict::ok : FileVerdict::failed, .report = report(path, result)};
+}
+
+void run_files(std::span<const std::string> paths, unsigned jobs, const std::function<void(const FileResult&)>& done) {
+    const AbortNotes notes;
+    const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, jobs);
+    tbb::task_arena task_arena(static_cast<int>(jobs));
+    tbb::enumerable_thread_specific<Arena> arenas;
+    std::mutex mutex;
+    std::vector<std::optional<FileResult>> results(paths.size());
+    std::size_t next = 0;
+    task_arena.execute([&] {
+        tbb::parallel_for(std::size_t{0}, paths.size(), [&](std::size_t i) {
+            FileResult result = run_file(paths[i], arenas.local());
+            const std::lock_guard lock(mutex);
+            results[i] = std::move(result);
+            while (next < results.size() && results[next]) {
+                done(*results[next++]);
+            }
+        });
+    });
+}
+
+}  // namespace bowline::sim
