@@ -54,7 +54,8 @@ private:
     std::uint64_t position_ = 0;  ///< of the packet being read
     std::size_t offset_ = 0;      ///< in its content
     std::uint64_t next_message_ = 1;
-    bool known_ = false;  ///< next_message_ means something: a later number is a gap
+    bool known_ = false;      ///< next_message_ means something: a later number is a gap
+    bool forgotten_ = false;  ///< an earlier one is possible as well
     bool assembling_ = false;
     bool assembly_handed_out_ = false;
     std::uint32_t assembled_ = 0;  ///< bytes
@@ -145,16 +146,23 @@ inline bool MessageReader::apply(PeerEvent& event) {
     switch (event.kind) {
         case PeerEvent::Kind::restarted:
             known_ = false;
+            forgotten_ = false;
+            assembling_ = false;
+            return false;
+        case PeerEvent::Kind::forgotten:
+            forgotten_ = true;
             assembling_ = false;
             return false;
         case PeerEvent::Kind::opened: {
             const bool gap = known_ && event.first > next_message_;
             const std::uint64_t missing = next_message_;
-            if (!known_ || gap) {
+            // Behind what was forgotten the numbers may begin again further down: the sender wants it so (on_uncertain).
+            if (!known_ || gap || forgotten_) {
                 next_message_ = event.first;
                 assembling_ = false;
             }
             known_ = true;
+            forgotten_ = false;
             event.last = event.first - 1;
             event.first = missing;
             return gap;

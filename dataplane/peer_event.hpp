@@ -13,7 +13,8 @@ struct PeerEvent {
         down,         ///< `down` says why
         undelivered,  ///< messages first..last to this peer; `certain`: they have never been sent
         opened,       ///< the peer's messages go on with number `first`: a gap if that is not the next one
-        restarted,    ///< the peer's messages are those of another stream, or of a forgotten one, from here on
+        restarted,    ///< the peer's messages are those of another stream from here on
+        forgotten,    ///< the peer's stream is not remembered any more: where it goes on is said when it does
         view_changed,  ///< `first`: the view's id; an event of the node itself
     };
 

@@ -306,7 +306,7 @@ void Worker<P>::forget(Peer& peer) {
     if (peer.receive.is_known()) {
         peer.dropped_dirty = !peer.receive.is_clean() && !mutated(protocol::Mutant::r5_dirty_taken_clean);
         ++(peer.receive.is_clean() ? counters_.forgotten_clean : counters_.forgotten_dirty);
-        push_event(peer, {.kind = PeerEvent::Kind::restarted});
+        push_event(peer, {.kind = PeerEvent::Kind::forgotten});
     }
     peer.receive.forget([&](std::uint64_t position) { drop_position(peer, position); });
     if (peer.in_view) {

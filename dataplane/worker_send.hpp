@@ -46,8 +46,13 @@ protocol::Time Worker<P>::next_deadline() const {
 
 template <Port P>
 bool Worker<P>::has_more(protocol::Time now, Peer& peer) {
+    if (peer.index == self()) [[unlikely]] {
+        // What the ring has no room for waits for finish_batch(); what the pool had no packet for is tried again.
+        const bool is_blocked = peer.receive.window().free_pkts(peer.ring.reclaimed()) == 0;
+        return !is_blocked && has_something_to_send(peer);
+    }
     if (!peer.send.is_open()) [[unlikely]] {
-        return peer.index != self() && (peer.answer_probe || peer.receive.ack_due(now));
+        return peer.answer_probe || peer.receive.ack_due(now);
     }
     const bool data = peer.send.may_send_new() || (peer.send.has_lost() && peer.send.next_to_resend().has_value()) ||
                       (peer.open.packet != nullptr && peer.open.has_frames() && peer.send.open_for_new()) ||

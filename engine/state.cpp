@@ -71,6 +71,7 @@ void EngineState::add_event(PeerIndex index, const PeerEvent& event) {
             break;
         case PeerEvent::Kind::opened:
         case PeerEvent::Kind::restarted:
+        case PeerEvent::Kind::forgotten:
             out.kind = Event::Kind::gap;
             break;
     }

@@ -60,7 +60,8 @@ void Application::on_event(PeerIndex peer, const PeerEvent& event) {
         case PeerEvent::Kind::view_changed:
             return;
         case PeerEvent::Kind::restarted:
-            BOWLINE_CHECK(event.kind != PeerEvent::Kind::restarted);  // the reader keeps it for itself
+        case PeerEvent::Kind::forgotten:
+            BOWLINE_CHECK(event.kind == PeerEvent::Kind::up);  // the reader keeps these for itself
     }
 }
 
@@ -149,9 +150,10 @@ Application::Offered Application::offer_one(SimWorker& worker, Time local, std::
         if (buffer_.size() < std::max<std::size_t>(size, 1)) {
             buffer_.resize(std::max<std::size_t>(size, 1));
         }
-        if (!(buffered_ == key)) {  // else it was refused before, and is still there
+        if (!(buffered_ == key) || buffered_size_ != size) {  // else it was refused before, and is still there
             fill_content(key, std::span(buffer_).first(size));
             buffered_ = key;
+            buffered_size_ = size;
         }
         offer = worker.offer(peer, local, buffer_.data(), size, number);
     }

@@ -109,6 +109,7 @@ private:
     std::deque<SendJob> jobs_;
     std::vector<std::byte> buffer_;
     ContentKey buffered_;  ///< what stands in it
+    std::uint32_t buffered_size_ = 0;
     std::deque<Held> held_;
     std::uint64_t read_messages_ = 0;
 };

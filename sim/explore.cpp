@@ -10,37 +10,51 @@
 #include <tbb/task_arena.h>
 
 #include "sim/abort_note.hpp"
+#include "sim/isolated.hpp"
+#include "sim/shrink.hpp"
 
 namespace bowline::sim {
 
-std::string replay_command(std::uint64_t seed) { return fmt::format("bowline sim --seeds {0}..{0} --trace", seed); }
+namespace {
+
+/// Of real time: what takes so long has no end.
+constexpr Duration kPatience = Duration::s(20);
+
+}  // namespace
+
+std::string replay_command(std::uint64_t seed) { return fmt::format("bowline sim --seeds {0}..{0}", seed); }
 
 SeedResult explore_seed(std::uint64_t seed, Arena& arena, const Simulation::Trace& trace) {
     const AbortNote note(fmt::format("the run of seed {} broke an assertion; again: {}\n", seed, replay_command(seed)));
-    const ExplorePlan plan = make_plan(seed);
+    const Scenario scenario = make_scenario(seed);
     if (trace) {
-        trace(describe(plan));
+        trace(format(scenario));
     }
-    return run_plan(plan, arena, trace);
+    return {.seed = seed, .run = run_scenario(scenario, arena, {.trace = trace, .last_lines = 0})};
 }
 
-SeedResult run_plan(const ExplorePlan& plan, Arena& arena, const Simulation::Trace& trace) {
-    Simulation simulation(plan.seed, plan.nodes, arena);
-    if (trace) {
-        simulation.set_trace(trace);
+std::string failure_of(const Scenario& scenario) {
+    const Isolated run = run_isolated(
+        [&] {
+            Arena arena;
+            return run_scenario(scenario, arena, {.trace = {}, .last_lines = 0}).failure;
+        },
+        kPatience);
+    switch (run.end) {
+        case Isolated::End::returned:
+            return run.text;
+        case Isolated::End::broken:
+            return run.text.empty() ? "the process ended" : run.text;
+        case Isolated::End::hung:
+            return "it does not come to an end";
     }
-    schedule(plan, simulation);
-    simulation.run_until(plan.heal_at);
-    if (simulation.run_quiet(plan.quiet)) {
-        simulation.finish();
-    }
-    return {.seed = plan.seed,
-            .failure = simulation.failure(),
-            .trace_hash = simulation.network().trace_hash(),
-            .accepted = simulation.oracle().accepted(),
-            .delivered = simulation.oracle().delivered(),
-            .reported = simulation.oracle().reported(),
-            .events = simulation.events()};
+    return {};
+}
+
+Scenario shrink_failure(const Scenario& scenario, std::size_t tries_max) {
+    const std::string failure = failure_class(failure_of(scenario));
+    return shrink(
+        scenario, [&](const Scenario& candidate) { return failure_class(failure_of(candidate)) == failure; }, tries_max);
 }
 
 ExploreTotals explore(const ExploreOptions& options, const std::function<void(const SeedResult&)>& failed) {
@@ -59,11 +73,11 @@ ExploreTotals explore(const ExploreOptions& options, const std::function<void(co
                                   const SeedResult result = explore_seed(seed, arenas.local());
                                   const std::lock_guard lock(mutex);
                                   ++totals.seeds;
-                                  totals.accepted += result.accepted;
-                                  totals.delivered += result.delivered;
-                                  totals.reported += result.reported;
-                                  totals.events += result.events;
-                                  if (!result.failure.empty()) {
+                                  totals.accepted += result.run.accepted;
+                                  totals.delivered += result.run.delivered;
+                                  totals.reported += result.run.reported;
+                                  totals.events += result.run.events;
+                                  if (!result.ok()) {
                                       ++totals.failed;
                                       failed(result);
                                   }

@@ -4,7 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "sim/explore_plan.hpp"
+#include "sim/explore_scenario.hpp"
+#include "sim/scenario_run.hpp"
 #include "sim/simulation.hpp"
 
 namespace bowline::sim {
@@ -12,18 +13,12 @@ namespace bowline::sim {
 /// What became of a seed.
 struct SeedResult {
     std::uint64_t seed = 0;
-    std::string failure;  ///< empty: the contract held
-    std::uint64_t trace_hash = 0;
-    std::uint64_t accepted = 0;
-    std::uint64_t delivered = 0;
-    std::uint64_t reported = 0;
-    std::uint64_t events = 0;
+    ScenarioResult run;
+    [[nodiscard]] bool ok() const { return run.ok(); }
 };
 
-/// Runs one seed: its plan, then until the network falls quiet, then the oracle's last word. `trace`, if not empty, is
-/// given each packet and decision.
+/// Runs the scenario of one seed. `trace`, if not empty, is given the scenario, each packet and each decision.
 [[nodiscard]] SeedResult explore_seed(std::uint64_t seed, Arena& arena, const Simulation::Trace& trace = {});
-[[nodiscard]] SeedResult run_plan(const ExplorePlan& plan, Arena& arena, const Simulation::Trace& trace = {});
 
 struct ExploreOptions {
     std::uint64_t first = 1;  ///< seeds
@@ -40,10 +35,16 @@ struct ExploreTotals {
 };
 
 /// Runs all seeds; `failed` hears of each that fails, one at a time, on any thread. A seed that breaks an internal
-/// assertion ends the process: the command that replays it is printed before that.
+/// assertion ends the process: the command that runs it again is printed before that.
 ExploreTotals explore(const ExploreOptions& options, const std::function<void(const SeedResult&)>& failed);
 
-/// The command that runs this seed again, with its trace.
+/// A short scenario that fails as this one does, which fails. Each try is a process of its own, so that an assertion
+/// that breaks, or a run without end, is a failure like any other; no other thread may do anything meanwhile.
+[[nodiscard]] Scenario shrink_failure(const Scenario& scenario, std::size_t tries_max = 3000);
+/// How it fails, in a process of its own; empty: it does not.
+[[nodiscard]] std::string failure_of(const Scenario& scenario);
+
+/// The command that runs this seed again: shrinks it and writes the file if it fails.
 [[nodiscard]] std::string replay_command(std::uint64_t seed);
 
 }  // namespace bowline::sim

@@ -316,7 +316,7 @@ private:
         healing.kind = Kind::clear;
         add(healing);
         Action view;
-        view.when = Action::When::now;
+        view.when = Action::When::after;
         view.kind = Kind::view;
         for (NodeId member = 0; member < scenario_.nodes.size(); ++member) {
             view.members.push_back(member);
@@ -329,7 +329,7 @@ private:
             for (NodeId peer = 0; peer < scenario_.nodes.size(); ++peer) {
                 if (node != peer) {
                     Action job;
-                    job.when = Action::When::now;
+                    job.when = Action::When::after;
                     job.kind = Kind::send;
                     job.node = node;
                     job.peer = peer;

@@ -99,6 +99,7 @@ void Node::start() {
     const Time now = local(clock_.now());
     const std::uint64_t incarnation = random_.next() | 1U;
     oracle_.on_start(id_, incarnation);
+    pool_.set_exhausted(false);  // a new process has a new pool
     stop_ = Stop::none;
     paused_ = false;
     orders_.clear();

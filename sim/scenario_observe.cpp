@@ -28,6 +28,7 @@ AppEvent event_of(PeerEvent::Kind kind) {
             return AppEvent::view_changed;
         case PeerEvent::Kind::opened:
         case PeerEvent::Kind::restarted:
+        case PeerEvent::Kind::forgotten:
             return AppEvent::gap;  // the reader keeps `restarted` for itself, and an opening that is no gap
     }
     return AppEvent::gap;

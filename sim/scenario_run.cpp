@@ -116,6 +116,9 @@ ScenarioResult Runner::run() {
     }
     result_.trace_hash = simulation_.network().trace_hash();
     result_.events = simulation_.events();
+    result_.accepted = simulation_.oracle().accepted();
+    result_.delivered = simulation_.oracle().delivered();
+    result_.reported = simulation_.oracle().reported();
     return std::move(result_);
 }
 

@@ -16,6 +16,9 @@ struct ScenarioResult {
     std::vector<std::string> last_trace;  ///< what happened last before it
     std::uint64_t trace_hash = 0;         ///< of every packet: two runs with the same one were the same
     std::uint64_t events = 0;
+    std::uint64_t accepted = 0;  ///< messages, of all nodes
+    std::uint64_t delivered = 0;
+    std::uint64_t reported = 0;  ///< as undelivered, certainly or perhaps
     [[nodiscard]] bool ok() const { return failure.empty(); }
 };
 

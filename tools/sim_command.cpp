@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +23,7 @@ struct SimOptions {
     std::vector<std::string> files;
     std::string seeds;
     unsigned jobs = std::max(std::thread::hardware_concurrency(), 1U);
+    std::string out = ".";
     bool trace = false;
 };
 
@@ -47,6 +51,8 @@ Result<SeedRange> parse_seeds(const std::string& text) {
     return range;
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 void print_line(const std::string& line) { fmt::print("{}\n", line); }
 
 Result<void> trace_seeds(const SeedRange& range) {
@@ -54,8 +60,8 @@ Result<void> trace_seeds(const SeedRange& range) {
     std::uint64_t failed = 0;
     for (std::uint64_t seed = range.first; seed <= range.last; ++seed) {
         const sim::SeedResult result = sim::explore_seed(seed, arena, print_line);
-        fmt::print("seed {}: {}\n", seed, result.failure.empty() ? "ok" : result.failure);
-        failed += result.failure.empty() ? 0U : 1U;
+        fmt::print("seed {}: {}\n", seed, result.ok() ? "ok" : result.run.failure);
+        failed += result.ok() ? 0U : 1U;
     }
     if (failed > 0) {
         return Error{Error::Kind::system,
@@ -93,6 +99,66 @@ Result<void> run_scenarios(const SimOptions& options) {
     return {};
 }
 
+/// Makes a failing seed into a short scenario file that fails in the same way, and says where it is.
+Result<void> write_shrunk(std::uint64_t seed, const std::string& folder) {
+    fmt::print("seed {}: shrinking ...\n", seed);
+    std::fflush(stdout);
+    const sim::Scenario shrunk = sim::shrink_failure(sim::make_scenario(seed));
+    const std::string path = fmt::format("{}/seed-{}.scn", folder, seed);
+    std::ofstream file(path);
+    file << fmt::format("# Shrunk from `bowline sim --seeds {0}..{0}`: {1}\n", seed,
+                        first_line(sim::failure_of(shrunk)))
+         << sim::format(shrunk);
+    file.close();
+    if (!file) {
+        return Error{Error::Kind::system, fmt::format("cannot write {}: give a folder with --out", path)};
+    }
+    fmt::print("seed {}: again: bowline sim --trace {}\n", seed, path);
+    return {};
+}
+
+/// A single seed runs in a process of its own, so that an assertion that breaks is shrunk like any other failure.
+Result<void> explore_one(const SimOptions& options, std::uint64_t seed) {
+    const std::string failure = sim::failure_of(sim::make_scenario(seed));
+    if (failure.empty()) {
+        fmt::print("seed {}: ok\n", seed);
+        return {};
+    }
+    fmt::print("seed {}: {}\n", seed, failure);
+    if (const Result<void> written = write_shrunk(seed, options.out); !written) {
+        return written;
+    }
+    return Error{Error::Kind::system, fmt::format("seed {} broke the contract", seed)};
+}
+
+Result<void> explore(const SimOptions& options, const SeedRange& range) {
+    if (range.first == range.last) {
+        return explore_one(options, range.first);
+    }
+    std::vector<std::uint64_t> failed;
+    const auto begun = std::chrono::steady_clock::now();
+    const sim::ExploreTotals totals =
+        sim::explore({.first = range.first, .last = range.last, .jobs = options.jobs},
+                     [&](const sim::SeedResult& result) {
+                         failed.push_back(result.seed);
+                         fmt::print("seed {}: {}\nagain: {}\n", result.seed, result.run.failure,
+                                    sim::replay_command(result.seed));
+                     });
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    fmt::print(
+        "{} seeds in {:.1f} s: {} messages accepted, {} delivered, {} reported as undelivered; {} seeds broke the "
+        "contract\n",
+        totals.seeds, took.count(), totals.accepted, totals.delivered, totals.reported, totals.failed);
+    if (failed.empty()) {
+        return {};
+    }
+    // The others most likely fail for the same reason; each can be had by its command.
+    if (const Result<void> written = write_shrunk(failed.front(), options.out); !written) {
+        return written;
+    }
+    return Error{Error::Kind::system, fmt::format("{} of {} seeds broke the contract", totals.failed, totals.seeds)};
+}
+
 Result<void> run(const SimOptions& options) {
     if (!options.files.empty() || options.seeds.empty()) {
         return options.files.empty() ? Error{Error::Kind::configuration,
@@ -106,18 +172,7 @@ Result<void> run(const SimOptions& options) {
     if (options.trace) {
         return trace_seeds(*range);
     }
-    const sim::ExploreTotals totals = sim::explore(
-        {.first = range->first, .last = range->last, .jobs = options.jobs}, [](const sim::SeedResult& result) {
-            fmt::print("seed {}: {}\nagain: {}\n", result.seed, result.failure, sim::replay_command(result.seed));
-        });
-    fmt::print(
-        "{} seeds: {} messages accepted, {} delivered, {} reported as undelivered; {} seeds broke the contract\n",
-        totals.seeds, totals.accepted, totals.delivered, totals.reported, totals.failed);
-    if (totals.failed > 0) {
-        return Error{Error::Kind::system,
-                     fmt::format("{} of {} seeds broke the contract", totals.failed, totals.seeds)};
-    }
-    return {};
+    return explore(options, *range);
 }
 
 void bind(CLI::App& command, SimOptions& options) {
@@ -130,13 +185,16 @@ void bind(CLI::App& command, SimOptions& options) {
         ->type_name("N")
         ->check(CLI::Range(1U, 1024U))
         ->capture_default_str();
+    command.add_option("--out", options.out, "folder for the scenario that a failing seed is shrunk to")
+        ->type_name("FOLDER")
+        ->capture_default_str();
     command.add_flag("--trace", options.trace, "print every packet and decision, one run after the other");
     command.footer(
         "Runs the shipping worker and control code under a virtual clock, on a network that loses, doubles, delays "
         "and\n"
         "corrupts packets, with stalls, crashes and empty pools, and checks that every message is delivered exactly "
         "once\n"
-        "and in order, or reported. A seed is always the same run.");
+        "and in order, or reported. A seed is always the same run; one that fails is shrunk to a short scenario file.");
 }
 
 }  // namespace

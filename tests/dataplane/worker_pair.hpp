@@ -79,6 +79,7 @@ inline Handed as_handed(const PeerEvent& event) {
         case PeerEvent::Kind::view_changed:
             return {.kind = Handed::Kind::view, .first = event.first};
         case PeerEvent::Kind::restarted:
+        case PeerEvent::Kind::forgotten:
             break;
     }
     ADD_FAILURE() << "an event that no application should see";
