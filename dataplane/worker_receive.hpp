@@ -379,7 +379,7 @@ void Worker<P>::finish_batch() {
         peer.reader.finish_batch();
         if (peer.ring.reclaim([this](Packet* packet) { port_.free(packet); })) {
             peer.receive.on_consumed(peer.ring.reclaimed());
-            if (peer.receive.ack_due(protocol::Time()) || (peer.index == self() && !peer.send.drained())) {
+            if (peer.receive.ack_due(protocol::Time()) || (peer.index == self() && has_something_to_send(peer))) {
                 mark_dirty(peer);
             }
         }
