@@ -483,7 +483,7 @@ TEST(ScenarioKeys, PoolIsSizedAsTheEnginesIs) {
     ASSERT_EQ(size_node(settings, 1), std::nullopt);
     EXPECT_EQ(settings.config.settings.window_pkts, 1024U);
     EXPECT_EQ(settings.config.settings.send_queue_pkts, 1024U);
-    EXPECT_EQ(settings.config.data_packets_max, 2049U);
+    EXPECT_EQ(settings.config.data_packets_max, 2049U + dataplane::kOwnPackets);
     NodeSettings small;
     apply_setting(small, "packet_pool", "1600");
     ASSERT_EQ(size_node(small, 1), std::nullopt);
