@@ -69,11 +69,11 @@ TEST_F(ScenarioRun, WrongExpectationFailsWithItsLineWhatWasExpectedAndWhatWasSee
 }
 
 TEST_F(ScenarioRun, AFailureShowsTheEndOfTheTrace) {
-    const ScenarioResult result = run(
-        "nodes A B\n"
-        "at 1ms send A B 2\n"
-        "run quiet\n"
-        "expect conn A to B = 7\n");
+    const ScenarioResult result =
+        run("nodes A B\n"
+            "at 1ms send A B 2\n"
+            "run quiet\n"
+            "expect conn A to B = 7\n");
     ASSERT_FALSE(result.ok());
     ASSERT_GE(result.last_trace.size(), 4U);
     EXPECT_NE(result.last_trace.front().find("1000.000us script: at 1ms send A B 2"), std::string::npos);
@@ -96,8 +96,9 @@ TEST_F(ScenarioRun, TracingDoesNotChangeARun) {
 
 TEST_F(ScenarioRun, TimesCountFromTheStartOfTheScript) {
     std::vector<std::string> lines;
-    const ScenarioResult result = run("nodes A B\nat 2ms send A B 1\nafter 3ms send A B 1\nrun 1ms\nafter 1ms send A B 1\nrun quiet\n",
-                                      {.trace = [&](const std::string& line) { lines.push_back(line); }, .last_lines = 0});
+    const ScenarioResult result =
+        run("nodes A B\nat 2ms send A B 1\nafter 3ms send A B 1\nrun 1ms\nafter 1ms send A B 1\nrun quiet\n",
+            {.trace = [&](const std::string& line) { lines.push_back(line); }, .last_lines = 0});
     EXPECT_EQ(result.failure, "");
     std::vector<std::string> sends;
     for (const std::string& line : lines) {
