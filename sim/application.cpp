@@ -119,8 +119,7 @@ bool Application::goes_alone(const dataplane::Peer& peer, Time local, SendJob& j
     return local >= job.alone_until;
 }
 
-Application::Offered Application::offer_one(SimWorker& worker, Time local, std::uint64_t incarnation,
-                                            SendJob& job) {
+Application::Offered Application::offer_one(SimWorker& worker, Time local, std::uint64_t incarnation, SendJob& job) {
     const PeerIndex peer = peer_of(job.to);
     if (peer >= worker.peer_count()) {
         return Offered::never;

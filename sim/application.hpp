@@ -25,8 +25,8 @@ struct SendJob {
     std::uint64_t count = 1;
     std::uint32_t size_min = 32;  ///< bytes; each message has a size between the two
     std::uint32_t size_max = 32;
-    bool packed = false;      ///< several to a packet, as many as fit; else a packet each
-    bool persistent = false;  ///< offered again also when the peer is excluded; else that ends the job
+    bool packed = false;               ///< several to a packet, as many as fit; else a packet each
+    bool persistent = false;           ///< offered again also when the peer is excluded; else that ends the job
     Time alone_until = Time::never();  ///< the application's: from when on it no longer insists on a packet each
 };
 

@@ -103,6 +103,7 @@ void Node::start() {
     stop_ = Stop::none;
     paused_ = false;
     orders_.clear();
+    orders_under_way_ = false;
     process_ = std::make_unique<Process>(*this, incarnation, port_, peers_, now);
     process_->controller.start(now);
     if (config_.settings.views == protocol::ViewSource::external) {
@@ -145,28 +146,21 @@ void Node::begin_stop(Duration linger, bool then_end) {
 }
 
 void Node::install_view(std::span<const NodeId> members) {
-    Order order{.kind = Order::Kind::view, .peer = kNoNode, .members = {}};
+    Order view{.kind = Order::Kind::view};
     for (const NodeId member : members) {
         if (member != id_) {
-            order.members.push_back(peer_of(member));
+            view.members.push_back(peer_of(member));
         }
     }
+    order(std::move(view));
+}
+
+void Node::close(NodeId peer) { order({.kind = Order::Kind::close, .peer = peer}); }
+void Node::forget(NodeId peer) { order({.kind = Order::Kind::forget, .peer = peer}); }
+void Node::rotate(NodeId peer) { order({.kind = Order::Kind::rotate, .peer = peer}); }
+
+void Node::order(Order order) {
     orders_.push_back(std::move(order));
-    wake();
-}
-
-void Node::close(NodeId peer) {
-    orders_.push_back({.kind = Order::Kind::close, .peer = peer, .members = {}});
-    wake();
-}
-
-void Node::forget(NodeId peer) {
-    orders_.push_back({.kind = Order::Kind::forget, .peer = peer, .members = {}});
-    wake();
-}
-
-void Node::rotate(NodeId peer) {
-    orders_.push_back({.kind = Order::Kind::rotate, .peer = peer, .members = {}});
     wake();
 }
 
@@ -176,6 +170,9 @@ void Node::set_paused(bool paused) {
 }
 
 void Node::send(const SendJob& job) {
+    if (!orders_.empty() || orders_under_way_) {
+        return order({.kind = Order::Kind::send, .job = job});
+    }
     application_.send(job);
     wake();
 }
@@ -228,6 +225,9 @@ void Node::turn() {
     if (observer_) {
         observer_(id_);
     }
+    if (!orders_.empty() || orders_under_way_) {
+        give_orders(now);
+    }
     run_control(now);
     bool more = application_.read(process_->worker, port_, now);
     run_application(now);
@@ -241,37 +241,52 @@ void Node::turn() {
         return crash();  // nothing is left that its end could take with it
     }
     more = more || port_.has_received() || !process_->commands.empty() || !process_->notices.empty() ||
-           stop_ == Stop::saying || stop_ == Stop::reporting;
+           stop_ == Stop::saying || stop_ == Stop::reporting || !orders_.empty() || orders_under_way_;
     plan_next(more, received || port_.transmitted() != sent_before);
 }
 
+/// Hands over what is due of orders and messages: each order waits until those before it are in effect.
 void Node::give_orders(Time local_now) {
-    control::Controller& controller = process_->controller;
-    for (const Order& order : orders_) {
-        switch (order.kind) {
-            case Order::Kind::view:
-                controller.install_view(local_now, order.members);
-                break;
-            case Order::Kind::close:
-                controller.close(local_now, peer_of(order.peer));
-                break;
-            case Order::Kind::forget:
-                oracle_.on_forget(id_, order.peer);
-                controller.forget(local_now, peer_of(order.peer));
-                break;
-            case Order::Kind::rotate:
-                controller.rotate(local_now, peer_of(order.peer));
-                break;
-        }
+    const bool heard = process_->commands.empty() && process_->controller.next_deadline() > local_now;
+    orders_under_way_ = orders_under_way_ && !heard;
+    if (orders_under_way_) {
+        return;
     }
-    orders_.clear();
+    while (!orders_.empty() && orders_.front().kind == Order::Kind::send) {
+        application_.send(orders_.front().job);
+        orders_.pop_front();
+    }
+    if (orders_.empty()) {
+        return;
+    }
+    run_application(local_now);
+    while (!orders_.empty() && orders_.front().kind != Order::Kind::send) {
+        give(local_now, orders_.front());
+        orders_.pop_front();
+    }
+    orders_under_way_ = true;
+}
+
+void Node::give(Time local_now, const Order& order) {
+    control::Controller& controller = process_->controller;
+    switch (order.kind) {
+        case Order::Kind::view:
+            return controller.install_view(local_now, order.members);
+        case Order::Kind::close:
+            return controller.close(local_now, peer_of(order.peer));
+        case Order::Kind::forget:
+            oracle_.on_forget(id_, order.peer);
+            return controller.forget(local_now, peer_of(order.peer));
+        case Order::Kind::rotate:
+            return controller.rotate(local_now, peer_of(order.peer));
+        case Order::Kind::send:
+            break;
+    }
+    BOWLINE_CHECK(order.kind != Order::Kind::send);  // the application's
 }
 
 void Node::run_control(Time local_now) {
     control::Controller& controller = process_->controller;
-    if (!orders_.empty()) {
-        give_orders(local_now);
-    }
     while (controller.takes_notice()) {
         dataplane::Notice* notice = process_->notices.front();
         if (notice == nullptr) {
@@ -377,7 +392,8 @@ bool Node::greets(NodeId node) const {
 
 const char* Node::owes() const {
     if (!paused_) {
-        if (!orders_.empty() || port_.has_received() || !process_->commands.empty() || !process_->notices.empty()) {
+        if (!orders_.empty() || orders_under_way_ || port_.has_received() || !process_->commands.empty() ||
+            !process_->notices.empty()) {
             return "what it has just heard";
         }
         if (process_->worker.has_to_send()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,7 +62,8 @@ public:
     [[nodiscard]] bool alive() const { return process_ != nullptr; }
     [[nodiscard]] std::uint64_t incarnation() const { return alive() ? process_->incarnation : 0; }
 
-    // — what its application, or an operator, tells it: done in its next turn —
+    // — what its application, or an operator, tells it: done in its next turns, in this order; what is sent behind one
+    // of these is offered when that is in effect —
 
     /// These nodes, and itself, are the members of its view.
     void install_view(std::span<const NodeId> members);
@@ -124,16 +126,19 @@ private:
         SimWorker worker;
     };
     enum class Stop : std::uint8_t { none, draining, saying, reporting, done };
-    /// What the controller is to be told.
+    /// What the controller is to be told, or, behind that, the application.
     struct Order {
-        enum class Kind : std::uint8_t { view, close, forget, rotate };
+        enum class Kind : std::uint8_t { view, close, forget, rotate, send };
         Kind kind;
-        NodeId peer;
-        std::vector<dataplane::PeerIndex> members;
+        NodeId peer = kNoNode;
+        std::vector<dataplane::PeerIndex> members = {};
+        SendJob job = {};
     };
 
     void turn();
+    void order(Order order);
     void give_orders(Time local);
+    void give(Time local, const Order& order);
     void run_control(Time local);
     void run_application(Time local);
     void advance_stop(Time local);
@@ -158,7 +163,8 @@ private:
     std::function<void(NodeId)> observer_;
     control::LogSink log_;
 
-    std::vector<Order> orders_;
+    std::deque<Order> orders_;
+    bool orders_under_way_ = false;  ///< the controller has been told, the worker has not heard all of it yet
     bool paused_ = false;
     Stop stop_ = Stop::none;
     Time stop_deadline_;

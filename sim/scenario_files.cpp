@@ -1,9 +1,10 @@
 #include "sim/scenario_files.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -20,11 +21,30 @@
 
 namespace bowline::sim {
 
+namespace {
+
+/// False, with the reason in errno, if it cannot be read.
+bool read_file(const std::string& path, std::string& text) {
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
+    if (file == nullptr) {
+        return false;
+    }
+    std::array<char, 4096> block;
+    std::size_t size = 0;
+    while ((size = std::fread(block.data(), 1, block.size(), file.get())) > 0) {
+        text.append(block.data(), size);
+    }
+    return std::ferror(file.get()) == 0;
+}
+
+}  // namespace
+
 FileResult run_file(const std::string& path, Arena& arena, const Simulation::Trace& trace) {
-    errno = 0;
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (!file.good() && !file.eof()) {
+    std::string text;
+    if (!read_file(path, text)) {
         return {.verdict = FileVerdict::unusable,
                 .report = fmt::format("{}: cannot read the scenario: {}", path, std::strerror(errno))};
     }

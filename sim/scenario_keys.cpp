@@ -349,7 +349,7 @@ std::optional<std::string> size_node(NodeSettings& settings, std::size_t peers) 
         own.window_pkts = std::min(own.window_pkts, std::bit_floor((pool - reserve) / 3 / count));
         const std::uint32_t data = pool - reserve - count * own.window_pkts;
         own.send_queue_pkts = std::min(own.send_queue_pkts, data / count - own.window_pkts - 1);
-        settings.config.data_packets_max = data;
+        settings.config.data_packets_max = data + dataplane::kOwnPackets;
         settings.config.pool_packets = pool + settings.config.port.rx_ring + settings.config.port.tx_ring;
     }
     if (settings.pool_packets != 0) {

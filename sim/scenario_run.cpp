@@ -28,6 +28,8 @@ Made make_nodes(const Scenario& scenario) {
     for (NodeId id = 0; id < scenario.nodes.size(); ++id) {
         NodeSettings settings;
         settings.config.name = scenario.nodes[id];
+        // What a script sends is offered at once, as far as it is taken.
+        settings.config.application.offers_max = 65536;
         settings.config.settings.views =
             scenario.detector ? protocol::ViewSource::fixed : protocol::ViewSource::external;
         for (const Setting& setting : scenario.settings) {

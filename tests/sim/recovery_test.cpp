@@ -141,7 +141,7 @@ TEST(Recovery, LongerMessageIsRefusedWithoutATrace) {
     const std::uint64_t before = pair.sent(kA, Type::data);
     pair.a().send({.to = kB, .size_min = (16U << 20U) + 1, .size_max = (16U << 20U) + 1});
     pair->run_for(Duration::ms(10));
-    EXPECT_EQ(pair.a().application().refused(), 1U);
+    EXPECT_EQ(pair->oracle().told(kA, kB).refused, 1U);
     EXPECT_EQ(pair.sent(kA, Type::data), before);
     pair.a().send({.to = kB});
     pair.finish();

@@ -148,9 +148,9 @@ TEST(ScenarioParse, ReadsRunsAndExpectations) {
         "expect no event A Gap B\n"
         "expect event A ViewChanged\n"
         "expect refused A to B = 4\n");
-    EXPECT_EQ(std::get<Run>(scenario.statements[0].what), (Run{.quiet = false, .time = Duration::ms(5)}));
-    EXPECT_EQ(std::get<Run>(scenario.statements[1].what), (Run{.quiet = true, .time = Duration::s(10)}));
-    EXPECT_EQ(std::get<Run>(scenario.statements[2].what), (Run{.quiet = true, .time = Duration::s(70)}));
+    EXPECT_EQ(std::get<sim::Run>(scenario.statements[0].what), (sim::Run{.quiet = false, .time = Duration::ms(5)}));
+    EXPECT_EQ(std::get<sim::Run>(scenario.statements[1].what), (sim::Run{.quiet = true, .time = Duration::s(10)}));
+    EXPECT_EQ(std::get<sim::Run>(scenario.statements[2].what), (sim::Run{.quiet = true, .time = Duration::s(70)}));
     EXPECT_EQ(expectation_of(scenario, 3).ranges,
               (std::vector<NumberRange>{{.first = 1, .last = 3}, {.first = 5, .last = 6}}));
     EXPECT_TRUE(expectation_of(scenario, 4).ranges.empty());
@@ -435,7 +435,7 @@ Scenario any_scenario() {
         if (kind < 2) {
             statement.what = any_action(!acted);
         } else if (kind == 2) {
-            statement.what = Run{.quiet = *rc::gen::arbitrary<bool>(), .time = *any_duration()};
+            statement.what = sim::Run{.quiet = *rc::gen::arbitrary<bool>(), .time = *any_duration()};
         } else {
             statement.what = any_expectation();
         }
@@ -483,7 +483,7 @@ TEST(ScenarioKeys, PoolIsSizedAsTheEnginesIs) {
     ASSERT_EQ(size_node(settings, 1), std::nullopt);
     EXPECT_EQ(settings.config.settings.window_pkts, 1024U);
     EXPECT_EQ(settings.config.settings.send_queue_pkts, 1024U);
-    EXPECT_EQ(settings.config.data_packets_max, 2049U);
+    EXPECT_EQ(settings.config.data_packets_max, 2049U + dataplane::kOwnPackets);
     NodeSettings small;
     apply_setting(small, "packet_pool", "1600");
     ASSERT_EQ(size_node(small, 1), std::nullopt);

@@ -93,6 +93,38 @@ class CommandTest(unittest.TestCase):
                 file.write('name = "a\n')
             self.refused("node", "--config", path, says=f"{path}:1:")
 
+    def test_scenarios(self):
+        self.refused_scenario("nodes A B\nat 0us sned A B 1\n", says=":2: unknown action 'sned'; did you mean 'send'?")
+        self.refused("sim", says="nothing to run: name scenario files, or give --seeds FIRST..LAST")
+        good = "nodes A B\nat 0us send A B 3\nrun quiet\nexpect delivered B from A = 1..3\n"
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for i, text in enumerate((good, good + "expect conn A to B = 2\n", good)):
+                paths.append(os.path.join(folder, f"{i}.scn"))
+                with open(paths[-1], "w", encoding="utf-8") as file:
+                    file.write(text)
+            done = bowline("sim", paths[0])
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"{paths[0]}: ok\n", ""))
+            done = bowline("sim", *paths)
+            self.assertEqual(done.returncode, 1)
+            lines = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
+            self.assertEqual(lines, [f"{paths[0]}: ok", f"{paths[1]}:5: expected conn A to B = 2, seen 1", f"{paths[2]}: ok"])
+            self.assertIn("A->B DATA", done.stdout)
+            done = bowline("sim", paths[0], "--trace")
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("script: at 0us send A B 3", done.stdout)
+            self.assertTrue(done.stdout.endswith(f"{paths[0]}: ok\n"))
+
+    def refused_scenario(self, text, says):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.scn")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            done = bowline("sim", path)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(path + says, done.stdout)
+            self.assertIn(path + says, done.stderr)
+
     def test_devices_are_listed(self):
         done = bowline("devices", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
