@@ -62,20 +62,20 @@ struct Command {
         set_endpoints,  ///< peer, endpoints: where its packets go from now on
         associate,      ///< peer, association: in use at once (initiator: the peer has answered)
         expect,  ///< peer, association: in use once a packet with its tag arrives (responder); replaces an earlier one
-        cancel_expected,  ///< peer: no longer
-        dissociate,       ///< peer, down_reason: tags die, sending stops, the application is told
-        forget,           ///< peer: tags die, and with them what is remembered of its stream (R5)
-        admit,            ///< peer: is in view: messages flow both ways as soon as there is an association
-        exclude,          ///< peer, down_reason: is out of view: no messages flow, its association stays
-        view_changed,     ///< number: id of the view that the commands before it have made
+        cancel_expected,    ///< peer: no longer
+        dissociate,         ///< peer, down_reason: tags die, sending stops, the application is told
+        forget,             ///< peer: tags die, and with them what is remembered of its stream (R5)
+        admit,              ///< peer: is in view: messages flow both ways as soon as there is an association
+        exclude,            ///< peer, down_reason: is out of view: no messages flow, its association stays
+        view_changed,       ///< number: id of the view that the commands before it have made
         close_connections,  ///< peer: both directions, as after idle expiry; the next message opens anew
         rotate,             ///< peer, number: a new conn-id in place of this one; 0: of whichever it is (R7)
-        transmit,         ///< frame: send it
-        transmit_packet,  ///< packet, packet_bytes: a received packet, rewritten in place, goes out
-        release_packet,   ///< packet: control has read it
-        heartbeat,        ///< peer: say that we live, and where we are
-        probe,            ///< peer: ask for an ack at once
-        send_close,       ///< peer: tell it that we stop (CLOSE)
+        transmit,           ///< frame: send it
+        transmit_packet,    ///< packet, packet_bytes: a received packet, rewritten in place, goes out
+        release_packet,     ///< packet: control has read it
+        heartbeat,          ///< peer: say that we live, and where we are
+        probe,              ///< peer: ask for an ack at once
+        send_close,         ///< peer: tell it that we stop (CLOSE)
     };
 
     Kind kind = Kind::release_packet;

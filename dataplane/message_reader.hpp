@@ -156,7 +156,8 @@ inline bool MessageReader::apply(PeerEvent& event) {
         case PeerEvent::Kind::opened: {
             const bool gap = known_ && event.first > next_message_;
             const std::uint64_t missing = next_message_;
-            // Behind what was forgotten the numbers may begin again further down: the sender wants it so (on_uncertain).
+            // Behind what was forgotten the numbers may begin again further down: the sender wants it so
+            // (on_uncertain).
             if (!known_ || gap || forgotten_) {
                 next_message_ = event.first;
                 assembling_ = false;

@@ -104,10 +104,11 @@ struct Peer {
     bool dirty = false;       ///< in the worker's list of peers to be served
     bool ready = false;       ///< in the worker's list of peers with something to read
     bool answer_probe = false;
-    bool inbox_waiting = false;  ///< there may be something in the inbox
+    std::uint32_t probe_conn_id = 0;  ///< of the latest PROBE: the connection that it speaks for
+    bool inbox_waiting = false;       ///< there may be something in the inbox
     bool wanted_said = false;
-    bool heard_said = false;        ///< control knows that it lives though it is out of view
-    bool dropped_dirty = false;     ///< what was remembered of its stream is lost (R5)
+    bool heard_said = false;             ///< control knows that it lives though it is out of view
+    bool dropped_dirty = false;          ///< what was remembered of its stream is lost (R5)
     bool expected = false;               ///< `candidate` awaits its first packet
     std::uint32_t rotation_asked = 0;    ///< the conn-id for which control has been told of a NEED_FIRST
     std::uint32_t newest_timestamp = 0;  ///< of the peer's packets: what we echo
@@ -115,7 +116,7 @@ struct Peer {
     std::uint32_t frames_bytes_max = 0;  ///< of a packet
     std::uint32_t message_max = 0;
     std::uint32_t longest_unagreed = 0;  ///< bytes, of the messages accepted without an association
-    std::uint64_t next_message = 1;  ///< the number of the next message accepted
+    std::uint64_t next_message = 1;      ///< the number of the next message accepted
     OpenPacket open;
     OutgoingLarge large;
     protocol::wire::HeaderTemplate headers;

@@ -9,12 +9,12 @@ namespace bowline::dataplane {
 /// What the worker tells the application of a peer, in order with its messages: before everything from `position` on.
 struct PeerEvent {
     enum class Kind : std::uint8_t {
-        up,           ///< `first`: the peer's incarnation
-        down,         ///< `down` says why
-        undelivered,  ///< messages first..last to this peer; `certain`: they have never been sent
-        opened,       ///< the peer's messages go on with number `first`: a gap if that is not the next one
-        restarted,    ///< the peer's messages are those of another stream from here on
-        forgotten,    ///< the peer's stream is not remembered any more: where it goes on is said when it does
+        up,            ///< `first`: the peer's incarnation
+        down,          ///< `down` says why
+        undelivered,   ///< messages first..last to this peer; `certain`: they have never been sent
+        opened,        ///< the peer's messages go on with number `first`: a gap if that is not the next one
+        restarted,     ///< the peer's messages are those of another stream from here on
+        forgotten,     ///< the peer's stream is not remembered any more: where it goes on is said when it does
         view_changed,  ///< `first`: the view's id; an event of the node itself
     };
 

@@ -130,7 +130,8 @@ private:
                   const protocol::wire::Segment& segment);
     void on_need_first(Peer& peer, const protocol::wire::Segment& segment);
     void on_excluded_data(protocol::Time now, Peer& peer);
-    void ask_first(protocol::Time now, Peer& peer, std::uint32_t conn_id);
+    bool ask_first(protocol::Time now, Peer& peer, std::uint32_t conn_id);
+    void answer_probe(protocol::Time now, Peer& peer);
     void note_heard_out_of_view(Peer& peer);
     [[nodiscard]] bool is_known_tag(const protocol::wire::Header& header) const;
     void pass_to_control(Notice::Kind kind, PeerIndex peer, Packet* packet, const RxFrame& frame);

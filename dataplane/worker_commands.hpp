@@ -252,8 +252,8 @@ void Worker<P>::resume_sending(protocol::Time now, Peer& peer, const Association
     }
     // It lives, and knows nothing of our stream: it can go on where a message begins. What has been sent it has
     // certainly not delivered, unless it has had to forget it with its end unknown.
-    const bool is_uncertain = association.peer_dropped_dirty &&
-                              config_.settings.on_uncertain == protocol::OnUncertain::report;
+    const bool is_uncertain =
+        association.peer_dropped_dirty && config_.settings.on_uncertain == protocol::OnUncertain::report;
     const protocol::SendWindow& window = peer.send.window();
     const protocol::Seqno from = peer.send.next_boundary(is_uncertain ? window.nxt() : window.una());
     const bool goes_on = from != window.end() || (peer.open.has_frames() ? peer.open.boundary : peer.large.cut == 0);

@@ -8,7 +8,8 @@
 
 namespace bowline::dataplane {
 
-/// What a node sends to itself goes through a window and a queue of so many packets each (smaller where the peers' are).
+/// What a node sends to itself goes through a window and a queue of so many packets each (smaller where the peers'
+/// are).
 inline constexpr std::uint32_t kOwnWindow = 64;
 /// The packets of the pool that this takes at most: in the queue, in the ring, and the one being filled.
 inline constexpr std::uint32_t kOwnPackets = 2 * kOwnWindow + 1;

@@ -124,6 +124,7 @@ void Worker<P>::on_segment(protocol::Time now, Packet* packet, const RxFrame& fr
             break;
         case wire::Type::probe:
             peer.answer_probe = true;
+            peer.probe_conn_id = header.conn_id;
             break;
         case wire::Type::heartbeat:
             break;
@@ -189,8 +190,8 @@ bool Worker<P>::on_close(protocol::Time now, Peer& peer, Packet* packet, const R
 template <Port P>
 void Worker<P>::on_need_first(Peer& peer, const protocol::wire::Segment& segment) {
     const std::uint32_t conn_id = segment.header.ack_conn_id;
-    const bool is_present = (peer.send.is_open() && conn_id == peer.send.conn_id()) ||
-                            mutated(protocol::Mutant::r7_obey_stale);
+    const bool is_present =
+        (peer.send.is_open() && conn_id == peer.send.conn_id()) || mutated(protocol::Mutant::r7_obey_stale);
     if (!is_present || peer.rotation_asked == conn_id) {
         ++(is_present ? counters_.need_first_received : counters_.need_first_stale);
         return;
@@ -231,22 +232,36 @@ void Worker<P>::on_excluded_data(protocol::Time now, Peer& peer) {
 }
 
 /// NEED_FIRST: the peer's connection has no window here, and cannot get one any more (R2): it is to begin another (R6).
+/// False: one has been sent just now.
 template <Port P>
-void Worker<P>::ask_first(protocol::Time now, Peer& peer, std::uint32_t conn_id) {
+bool Worker<P>::ask_first(protocol::Time now, Peer& peer, std::uint32_t conn_id) {
     namespace wire = protocol::wire;
     if (mutated(protocol::Mutant::r6_never_ask)) {
-        return;
+        return false;
     }
     if (!peer.asks.try_ask(now, conn_id) && !mutated(protocol::Mutant::r6_ask_always)) {
         ++counters_.asks_suppressed;
-        return;
+        return false;
     }
     std::array<std::byte, wire::kNeedFirstBytes> body;
     wire::encode_need_first({.rcv_nxt = peer.receive.is_known() ? peer.receive.window().rcv_nxt().value() : 0},
                             body.data());
-    if (send_control(now, peer, wire::Type::need_first, body, conn_id)) {
-        ++counters_.need_first_sent;
-    }
+    const bool sent = send_control(now, peer, wire::Type::need_first, body, conn_id);
+    counters_.need_first_sent += sent ? 1U : 0U;
+    return sent;
+}
+
+/// A PROBE wants to hear what the window has room for. Where there is none it is told that: a sender whose window was
+/// full when its connection was closed here sends nothing else that would tell.
+template <Port P>
+void Worker<P>::answer_probe(protocol::Time now, Peer& peer) {
+    const bool lacks_window = peer.in_view && peer.receive.is_known() && !peer.receive.is_open() &&
+                              peer.probe_conn_id == peer.receive.conn_id();
+    const bool answered = peer.receive.is_open() ? send_ack(now, peer)
+                          : lacks_window && ask_first(now, peer, peer.probe_conn_id)
+                              ? true
+                              : send_control(now, peer, protocol::wire::Type::heartbeat);
+    peer.answer_probe = !answered;
 }
 
 template <Port P>
@@ -311,7 +326,7 @@ bool Worker<P>::on_data(protocol::Time now, Peer& peer, Packet* packet, const pr
             send_discarded_ack(now, peer, header);
         }
 #endif
-        ask_first(now, peer, header.conn_id);
+        static_cast<void>(ask_first(now, peer, header.conn_id));
     }
     return false;
 }

@@ -97,9 +97,8 @@ void Worker<P>::serve_self(protocol::Time now, Peer& own) {
         std::uint64_t moved = 0;
         for (; moved < free && !own.send.drained(); ++moved) {
             const protocol::SentPacket& sent = own.send.packet(own.send.window().nxt());
-            own.ring.store(own.receive.window().next_position(), {.packet = sent.packet,
-                                                                  .content = port_.payload(sent.packet),
-                                                                  .bytes = sent.payload_bytes});
+            own.ring.store(own.receive.window().next_position(),
+                           {.packet = sent.packet, .content = port_.payload(sent.packet), .bytes = sent.payload_bytes});
             own.receive.advance_own();
             own.send.on_sent_new(now);
             own.send.acknowledge_up_to(now, own.send.window().nxt(), [this](Packet*) { --data_packets_; });
@@ -194,9 +193,7 @@ void Worker<P>::serve_acks(protocol::Time now, Peer& peer) {
     }
     if (peer.associated) {
         if (peer.answer_probe) [[unlikely]] {
-            const bool answered =
-                peer.receive.is_open() ? send_ack(now, peer) : send_control(now, peer, protocol::wire::Type::heartbeat);
-            peer.answer_probe = !answered;
+            answer_probe(now, peer);
         }
         if (peer.receive.ack_due(now)) {
             send_ack(now, peer);
@@ -289,8 +286,8 @@ bool Worker<P>::send_data(protocol::Time now, Peer& peer, protocol::Seqno seqno)
         header.flags |= wire::kFlagBoundary;
     }
     std::byte* bowline = port_.payload(packet) - wire::kHeaderBytes;
-    const bool says_first = !mutated(protocol::Mutant::r3_say_first_once) ||
-                            (seqno == peer.send.first_seqno() && sent.transmissions == 0);
+    const bool says_first =
+        !mutated(protocol::Mutant::r3_say_first_once) || (seqno == peer.send.first_seqno() && sent.transmissions == 0);
     if (peer.send.opening() && says_first) [[unlikely]] {
         bowline -= wire::kFirstExtensionBytes;
         header.flags |= wire::kFlagFirst;
@@ -311,8 +308,8 @@ bool Worker<P>::send_data(protocol::Time now, Peer& peer, protocol::Seqno seqno)
 }
 
 template <Port P>
-bool Worker<P>::send_control(protocol::Time now, Peer& peer, protocol::wire::Type type,
-                             std::span<const std::byte> body, std::uint32_t about_conn_id) {
+bool Worker<P>::send_control(protocol::Time now, Peer& peer, protocol::wire::Type type, std::span<const std::byte> body,
+                             std::uint32_t about_conn_id) {
     namespace wire = protocol::wire;
     Packet* packet = peer.headers.size() != 0 ? port_.alloc() : nullptr;
     if (packet == nullptr) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Part of worker.hpp: who is in view, and what that means for connections. Whether messages flow (in_view) is one thing,
-// whether packets have a tag to carry (associated) another: a peer that leaves the view keeps its association.
+// Part of worker.hpp: who is in view, and what that means for connections. Whether messages flow (in_view) is one
+// thing, whether packets have a tag to carry (associated) another: a peer that leaves the view keeps its association.
 #include "dataplane/worker.hpp"
 
 namespace bowline::dataplane {
@@ -37,7 +37,7 @@ void Worker<P>::enter_view(protocol::Time now, Peer& peer) {
     peer.send.open(now);
     come_up(now, peer);
     if (peer.receive.is_known() && !peer.receive.is_open()) {
-        ask_first(now, peer, peer.receive.conn_id());
+        static_cast<void>(ask_first(now, peer, peer.receive.conn_id()));
     }
 }
 

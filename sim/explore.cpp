@@ -54,7 +54,8 @@ std::string failure_of(const Scenario& scenario) {
 Scenario shrink_failure(const Scenario& scenario, std::size_t tries_max) {
     const std::string failure = failure_class(failure_of(scenario));
     return shrink(
-        scenario, [&](const Scenario& candidate) { return failure_class(failure_of(candidate)) == failure; }, tries_max);
+        scenario, [&](const Scenario& candidate) { return failure_class(failure_of(candidate)) == failure; },
+        tries_max);
 }
 
 ExploreTotals explore(const ExploreOptions& options, const std::function<void(const SeedResult&)>& failed) {

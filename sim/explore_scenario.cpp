@@ -14,8 +14,8 @@ namespace bowline::sim {
 
 namespace {
 
-using protocol::Random;
 using protocol::format_duration;
+using protocol::Random;
 using Kind = Action::Kind;
 
 /// What is disturbed is disturbed within so long.
@@ -89,7 +89,8 @@ private:
         set(node, "ack_delay", between(random_, Duration::us(5), Duration::us(500)));
         set(node, "rto_min", between(random_, Duration::us(200), Duration::ms(5)));
         set(node, "rto_max", between(random_, Duration::ms(20), Duration::ms(500)));
-        set(node, "give_up", chance(random_, 80) ? Duration::s(60) : between(random_, Duration::ms(30), Duration::s(3)));
+        set(node, "give_up",
+            chance(random_, 80) ? Duration::s(60) : between(random_, Duration::ms(30), Duration::s(3)));
         set(node, "exclusion", chance(random_, 70) ? "retain" : "discard");
         set(node, "retain_time",
             chance(random_, 60) ? Duration::s(10) : between(random_, Duration(), Duration::ms(20)));
@@ -243,7 +244,8 @@ private:
             const Duration at = moment();
             const LinkRef link{.from = node, .to = peer, .both = chance(random_, 30)};
             act(at, Kind::cut, kNoNode).link = link;
-            act(at + between(random_, Duration::us(1), Duration::ms(chance(random_, 70) ? 20 : 4000)), Kind::heal, kNoNode)
+            act(at + between(random_, Duration::us(1), Duration::ms(chance(random_, 70) ? 20 : 4000)), Kind::heal,
+                kNoNode)
                 .link = link;
         }
         if (!scenario_.detector && chance(random_, 45)) {
@@ -256,8 +258,8 @@ private:
                 }
             }
         }
-        for (const auto& [kind, percent] : {std::pair(Kind::close, 30), std::pair(Kind::rotate, 25),
-                                            std::pair(Kind::forget, 20)}) {
+        for (const auto& [kind, percent] :
+             {std::pair(Kind::close, 30), std::pair(Kind::rotate, 25), std::pair(Kind::forget, 20)}) {
             if (chance(random_, static_cast<std::uint64_t>(percent))) {
                 for (std::uint64_t times = between(random_, 1, 3); times > 0; --times) {
                     act(moment(), kind, node, other_than(node));
@@ -272,7 +274,8 @@ private:
     /// A fault that is aimed at one kind of packet.
     void arm(NodeId node, NodeId peer) {
         const Duration at = moment();
-        Action& fault = act(at, pick(random_, {Kind::drop, Kind::dup, Kind::corrupt, Kind::delay, Kind::hold}), kNoNode);
+        Action& fault =
+            act(at, pick(random_, {Kind::drop, Kind::dup, Kind::corrupt, Kind::delay, Kind::hold}), kNoNode);
         fault.link = {.from = node, .to = peer, .both = chance(random_, 30)};
         // Every kind of packet, and any.
         fault.packet = static_cast<PacketKind>(random_.below(11));
@@ -285,8 +288,9 @@ private:
             fault.name = fmt::format("h{}", held_++);
             const std::string name = fault.name;
             for (std::uint64_t times = between(random_, 1, 2); times > 0; --times) {
-                Action& release = act(at + between(random_, Duration::us(20), Duration::ms(chance(random_, 80) ? 20 : 2500)),
-                                      Kind::release, kNoNode);
+                Action& release =
+                    act(at + between(random_, Duration::us(20), Duration::ms(chance(random_, 80) ? 20 : 2500)),
+                        Kind::release, kNoNode);
                 release.name = name;
                 release.count = between(random_, 1, 2);
             }

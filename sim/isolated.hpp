@@ -18,8 +18,8 @@ struct Isolated {
     std::string text;
 };
 
-/// Runs `work` in a copy of this process, which it cannot harm, for at most `patience` of real time. Only while no other
-/// thread of this process does anything.
+/// Runs `work` in a copy of this process, which it cannot harm, for at most `patience` of real time. Only while no
+/// other thread of this process does anything.
 [[nodiscard]] Isolated run_isolated(const std::function<std::string()>& work, Duration patience);
 
 }  // namespace bowline::sim

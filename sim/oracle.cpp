@@ -54,9 +54,10 @@ void Oracle::on_start(NodeId node, std::uint64_t incarnation) {
 
 void Oracle::on_forget(NodeId node, NodeId from) {
     Inbound& in = nodes_[node].in[from];
-    in.next = 0;
     if (in.stream != nullptr && nodes_[from].resends) {
+        // What is unread comes before it, in order.
         in.twice_through = in.stream->messages.size();
+        ++in.repeats;
     }
 }
 
@@ -104,7 +105,10 @@ void Oracle::on_message(NodeId node, NodeId from, std::uint64_t number, std::spa
         return fail(node, from, fmt::format("message {} was delivered twice", number));
     }
     if (in.next != 0 && number != in.next) {
-        return fail(node, from, fmt::format("message {} came in place of {}", number, in.next));
+        if (in.repeats == 0 || number > in.next) {
+            return fail(node, from, fmt::format("message {} came in place of {}", number, in.next));
+        }
+        --in.repeats;
     }
     if (message.is(Fate::reported_certain)) {
         return fail(node, from, fmt::format("message {} was reported as certainly undelivered, and came", number));

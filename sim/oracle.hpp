@@ -139,6 +139,7 @@ private:
         Stream* stream = nullptr;
         std::uint64_t next = 0;           ///< number; 0: any
         std::uint64_t twice_through = 0;  ///< of these, what had come before they were forgotten may come once more
+        std::uint64_t repeats = 0;        ///< so often its numbers may begin again further down
         std::vector<NumberRange> delivered;
     };
     struct Node {

@@ -113,7 +113,8 @@ private:
         if (action.kind == Kind::clear) {
             return has(Kind::drop) || has(Kind::dup) || has(Kind::corrupt) || has(Kind::delay) || has(Kind::hold);
         }
-        for (const Kind kind : {Kind::cut, Kind::pause, Kind::stall, Kind::crash, Kind::stop, Kind::exhaust, Kind::hold}) {
+        for (const Kind kind :
+             {Kind::cut, Kind::pause, Kind::stall, Kind::crash, Kind::stop, Kind::exhaust, Kind::hold}) {
             if (end_of(kind) == action.kind && has(kind)) {
                 return true;
             }
@@ -196,7 +197,8 @@ std::string failure_class(const std::string& failure) {
     // "at 17.3us, node 0 with 1: message 4 was ..." and the like: places and numbers change as a scenario shrinks.
     std::string words;
     const std::size_t colon = failure.find(": ");
-    for (const char c : failure.starts_with("at ") && colon != std::string::npos ? failure.substr(colon + 2) : failure) {
+    for (const char c :
+         failure.starts_with("at ") && colon != std::string::npos ? failure.substr(colon + 2) : failure) {
         if (c == ';' || c == ':') {
             break;
         }

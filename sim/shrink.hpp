@@ -8,8 +8,8 @@
 
 namespace bowline::sim {
 
-/// Takes away from a scenario for which `fails` holds what it fails without: actions, settings, faults of links, messages,
-/// nodes. `fails` is asked at most `tries_max` times; the result is one for which it held.
+/// Takes away from a scenario for which `fails` holds what it fails without: actions, settings, faults of links,
+/// messages, nodes. `fails` is asked at most `tries_max` times; the result is one for which it held.
 ///
 /// What mends (heal, resume, the last view, ...) is left alone for as long as there is something for it to mend, or the
 /// shrunk scenario would fail for another reason.

@@ -137,13 +137,11 @@ Result<void> explore(const SimOptions& options, const SeedRange& range) {
     }
     std::vector<std::uint64_t> failed;
     const auto begun = std::chrono::steady_clock::now();
-    const sim::ExploreTotals totals =
-        sim::explore({.first = range.first, .last = range.last, .jobs = options.jobs},
-                     [&](const sim::SeedResult& result) {
-                         failed.push_back(result.seed);
-                         fmt::print("seed {}: {}\nagain: {}\n", result.seed, result.run.failure,
-                                    sim::replay_command(result.seed));
-                     });
+    const sim::ExploreTotals totals = sim::explore(
+        {.first = range.first, .last = range.last, .jobs = options.jobs}, [&](const sim::SeedResult& result) {
+            failed.push_back(result.seed);
+            fmt::print("seed {}: {}\nagain: {}\n", result.seed, result.run.failure, sim::replay_command(result.seed));
+        });
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     fmt::print(
         "{} seeds in {:.1f} s: {} messages accepted, {} delivered, {} reported as undelivered; {} seeds broke the "
