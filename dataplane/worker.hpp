@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dataplane/control_messages.hpp"
@@ -20,6 +21,7 @@
 #include "protocol/time.hpp"
 #include "protocol/wire/control_body.hpp"
 #include "protocol/wire/header.hpp"
+#include "protocol/wire/plain_data.hpp"
 
 namespace bowline::dataplane {
 
@@ -44,8 +46,9 @@ public:
     // — the turn —
 
     /// Takes a burst from the device, for receive() to deal with. True when this turn has something to do, deadlines
-    /// apart: where it has not, the caller may leave out the rest of it, clock and all, but for one turn in a few.
+    /// apart: where it has not, nothing is readable() and nothing due(), the caller may leave out the rest of it.
     bool fetch();
+    [[nodiscard]] bool due(protocol::Time now) const { return wheel_.due(now); }
     void receive(protocol::Time now);
     void send(protocol::Time now);
     /// When send() next has something to do if nothing happens before; the simulator sleeps until then.
@@ -136,6 +139,16 @@ private:
     [[nodiscard]] bool is_known_tag(const protocol::wire::Header& header) const;
     void pass_to_control(Notice::Kind kind, PeerIndex peer, Packet* packet, const RxFrame& frame);
 
+    // the way of nearly every packet (worker_fast_path.hpp)
+    bool receive_next(protocol::Time now, Packet* packet);
+    bool send_open_alone(protocol::Time now, Peer& peer);
+    /// Applies the ack that receive_next() has put off, if there is one.
+    void settle_ack(protocol::Time now) {
+        if (Peer* const peer = std::exchange(ack_deferred_of_, nullptr); peer != nullptr) {
+            peer->send.on_ack(now, deferred_ack_, [this](Packet* p) { release_data(p); });
+        }
+    }
+
     // commands (worker_commands.hpp)
     void apply_commands(protocol::Time now);
     void apply(protocol::Time now, const Command& command);
@@ -220,6 +233,9 @@ private:
 
     P& port_;
     WorkerConfig config_;
+    protocol::wire::PlainDataMatcher plain_data_{config_.ip, config_.udp_port};
+    bool may_send_alone_ = config_.short_cuts && !protocol::any_mutant();
+    bool may_match_plain_ = may_send_alone_ && config_.vlan == protocol::wire::kNoVlan;
     SpscRing<Command>& commands_;
     SpscRing<Notice>& notices_;
     std::span<PeerActivity> activity_;
@@ -236,6 +252,8 @@ private:
     std::uint16_t burst_count_ = 0;
     std::array<Packet*, kTxBatch> tx_{};
     std::size_t tx_count_ = 0;
+    Peer* ack_deferred_of_ = nullptr;  ///< whose ack waits until what goes out is out; between receive() and send()
+    protocol::AckInfo deferred_ack_;
     std::uint64_t data_packets_ = 0;  ///< of the pool, in open packets and send windows
     bool stopping_ = false;
     std::uint64_t view_untold_ = 0;  ///< id of a view of which there was no room to tell the application yet; 0: none
@@ -246,8 +264,9 @@ private:
 
 }  // namespace bowline::dataplane
 
-#include "dataplane/worker_commands.hpp"  // IWYU pragma: export
-#include "dataplane/worker_pack.hpp"      // IWYU pragma: export
-#include "dataplane/worker_receive.hpp"   // IWYU pragma: export
-#include "dataplane/worker_send.hpp"      // IWYU pragma: export
-#include "dataplane/worker_views.hpp"     // IWYU pragma: export
+#include "dataplane/worker_commands.hpp"   // IWYU pragma: export
+#include "dataplane/worker_fast_path.hpp"  // IWYU pragma: export
+#include "dataplane/worker_pack.hpp"       // IWYU pragma: export
+#include "dataplane/worker_receive.hpp"    // IWYU pragma: export
+#include "dataplane/worker_send.hpp"       // IWYU pragma: export
+#include "dataplane/worker_views.hpp"      // IWYU pragma: export

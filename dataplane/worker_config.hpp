@@ -24,6 +24,7 @@ struct WorkerConfig {
     std::uint16_t vlan = protocol::wire::kNoVlan;  ///< the only one that is taken
     bool write_checksums = true;                   ///< UDP: false only where processes share memory
     bool verify_checksums = true;
+    bool short_cuts = true;  ///< worker_fast_path.hpp; the outcome is the same without (tests and simulation compare)
     std::uint16_t packet_bytes_max = 1472;  ///< UDP payload that the device takes
     std::uint32_t data_packets_max = 4096;  ///< of the pool for data, so that some are left for acks and control
 };

@@ -79,8 +79,15 @@ Offer Worker<P>::try_claim(PeerIndex index, protocol::Time now, std::size_t size
     if (const Offer offer = check_offer(peer, size); offer != Offer::accepted) {
         return offer;
     }
-    return protocol::wire::kFrameHeaderBytes + size > peer.frames_bytes_max ? Offer::too_large
-                                                                            : make_room(peer, now, size, at);
+    if (protocol::wire::kFrameHeaderBytes + size > peer.frames_bytes_max) {
+        return Offer::too_large;
+    }
+    const Offer room = make_room(peer, now, size, at);
+    if (room == Offer::back_pressured && ack_deferred_of_ != nullptr) [[unlikely]] {
+        settle_ack(now);  // it may have made some
+        return make_room(peer, now, size, at);
+    }
+    return room;
 }
 
 /// Room in the open packet, or in a new one, for a message that fits in one.
@@ -116,7 +123,15 @@ Offer Worker<P>::offer(PeerIndex index, protocol::Time now, const std::byte* byt
                        std::uint64_t& number) {
     Peer& peer = *peers_[index];
     const Offer offer = check_offer(peer, size);
-    return offer == Offer::accepted ? offer_now(peer, now, bytes, size, number) : offer;
+    if (offer != Offer::accepted) [[unlikely]] {
+        return offer;
+    }
+    const Offer taken = offer_now(peer, now, bytes, size, number);
+    if (taken == Offer::back_pressured && ack_deferred_of_ != nullptr) [[unlikely]] {
+        settle_ack(now);  // it may have made room
+        return offer_now(peer, now, bytes, size, number);
+    }
+    return taken;
 }
 
 /// To a peer that may be sent to.

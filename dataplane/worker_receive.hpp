@@ -21,11 +21,14 @@ bool Worker<P>::fetch() {
 template <Port P>
 void Worker<P>::receive(protocol::Time now) {
     ++counters_.turns;
+    settle_ack(now);
     apply_commands(now);
     static_cast<void>(fetch());
     counters_.rx_packets += burst_count_;
     for (std::uint16_t i = 0; i < burst_count_; ++i) {
-        receive_packet(now, burst_[i]);
+        if (!receive_next(now, burst_[i])) {
+            receive_packet(now, burst_[i]);
+        }
     }
     burst_count_ = 0;
 }

@@ -22,6 +22,7 @@ void Worker<P>::send(protocol::Time now) {
         if (tx_count_ > 0) {
             transmit();
         }
+        settle_ack(now);
         std::size_t kept = 0;
         for (std::size_t i = 0; i < count; ++i) {
             Peer& peer = *peers_[dirty_[i]];
@@ -124,6 +125,10 @@ void Worker<P>::serve_data(protocol::Time now, Peer& peer) {
             return queue_what_waits(now, peer);
         }
     }
+    if (send_open_alone(now, peer)) {
+        return;
+    }
+    settle_ack(now);  // it may let more leave, or less be sent again
     if (peer.inbox_waiting) {
         drain_inbox(now, peer);
     }
@@ -211,6 +216,7 @@ void Worker<P>::serve_acks(protocol::Time now, Peer& peer) {
 
 template <Port P>
 void Worker<P>::serve_deadline(protocol::Time now, Peer& peer) {
+    settle_ack(now);
     const protocol::SendStream::Due due = peer.send.on_deadline(now);
     if (due.gave_up) {
         give_up(now, peer);
@@ -457,7 +463,8 @@ bool Worker<P>::drained() const {
 }
 
 template <Port P>
-void Worker<P>::report_all(protocol::Time /*now*/) {
+void Worker<P>::report_all(protocol::Time now) {
+    settle_ack(now);
     for (const std::unique_ptr<Peer>& peer : peers_) {
         report_abandoned(*peer, false);
     }

@@ -79,8 +79,6 @@ struct EngineState {
     std::vector<Item> items;
     std::vector<Event> events;
     std::size_t held = 0;
-    static constexpr std::uint32_t kIdleTurns = 8;
-    std::uint32_t idle_turns = 0;
     bool idle_turn = false;
 
     // dedicated mode

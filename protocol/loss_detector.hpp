@@ -105,6 +105,10 @@ public:
     /// When the packet that has been in flight longest was sent; never() when none is.
     Time oldest_in_flight(const SendWindow& window);
 
+    /// False while nothing is missing and nothing was sent twice of late: then no ack can make detect() find anything.
+    [[nodiscard]] bool recovering() const {
+        return lost_pkts_ != 0 || !resent_.empty() || resent_delivered_ || !reorder_deadline_.is_never();
+    }
     [[nodiscard]] std::uint64_t in_flight_pkts() const { return in_flight_pkts_; }
     [[nodiscard]] std::uint64_t lost_pkts() const { return lost_pkts_; }
     [[nodiscard]] std::uint64_t spurious() const { return spurious_; }

@@ -53,8 +53,10 @@ enum class Mutant : std::uint8_t {
 /// The rule that is broken now, in all threads. Set between runs.
 inline Mutant active_mutant = Mutant::none;
 [[nodiscard]] inline bool mutated(Mutant mutant) { return active_mutant == mutant; }
+[[nodiscard]] inline bool any_mutant() { return active_mutant != Mutant::none; }
 #else
 [[nodiscard]] constexpr bool mutated(Mutant /*mutant*/) { return false; }
+[[nodiscard]] constexpr bool any_mutant() { return false; }
 #endif
 
 }  // namespace bowline::protocol

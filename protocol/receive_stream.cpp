@@ -6,21 +6,6 @@
 
 namespace bowline::protocol {
 
-namespace {
-
-/// A packet is from an earlier turn of the 32-bit seqnos when its timestamp lies this far behind the newest. RFC 7323
-/// §5 takes any distance; but a packet that was overtaken by a retransmission is older too, and welcome. A
-/// retransmission carries a new timestamp, so that only a packet that spent this long in the network is refused; 2^32
-/// packets in that time would be 400 million a second.
-constexpr Duration kOld = Duration::s(10);
-constexpr std::uint32_t kOldTimestamp = wire_timestamp(Time::at_ns(kOld.ns()));
-
-/// Until then after the newest one a timestamp can be told to be old: later, the newest of all would seem to be, since
-/// the two lie more than half of the range apart. (Twice: once for kOldTimestamp, once for the delay of the newest.)
-constexpr Duration kComparable = kTimestampHorizon - kOld * 2;
-
-}  // namespace
-
 ReceiveStream::ReceiveStream(const Settings& settings, std::span<std::uint64_t> window_bits)
     // A sender must not use up a small window before an ack is due: it would stand still for the ack delay each time.
     : ack_every_pkts_(std::max(std::min(settings.ack_every_pkts, settings.window_pkts / 4), 1U)),
@@ -32,7 +17,8 @@ ReceiveStream::Admission ReceiveStream::place(Time now, const wire::Header& head
     const Seqno seqno = Seqno::expand(header.seqno, window_.rcv_nxt());
     Admission admission{.verdict = Verdict::in_order, .position = 0, .seqno = seqno, .opened = false};
     const bool comparable = now - newest_at_ < kComparable;
-    if (comparable && timestamp_before(header.timestamp, newest_timestamp_ - kOldTimestamp)) [[unlikely]] {
+    if (comparable && timestamp_before(header.timestamp, newest_timestamp_ - wire_timestamp(Time::at_ns(kOld.ns()))))
+        [[unlikely]] {
         ++counters_.too_old;
         ack_now_ = true;  // RFC 7323 §5.3 R1
         sack_due_ = window_.out_of_order_pkts() > 0;
@@ -75,17 +61,11 @@ void ReceiveStream::advance(Time now, std::uint64_t consumed) {
     ++counters_.packets;
     const bool had_gap = window_.out_of_order_pkts() > 0;
     window_.advance();
-    ++unacked_pkts_;
     if (had_gap) [[unlikely]] {
         ack_now_ = true;  // a gap has closed: the sender waits for that (RFC 5681 §4.2)
         sack_due_ = window_.out_of_order_pkts() > 0;
     }
-    // At the edge of what it was granted the sender stands still, whether the ring has room or not.
-    if (unacked_pkts_ >= ack_every_pkts_ || window_.free_pkts(consumed) == 0 || !window_.rcv_nxt().before(granted_)) {
-        ack_now_ = true;
-    } else if (ack_deadline_.is_never()) {
-        ack_deadline_ = now + ack_delay_;
-    }
+    count_towards_ack(now, consumed);
 }
 
 void ReceiveStream::hold(Seqno seqno) {

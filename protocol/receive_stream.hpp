@@ -130,6 +130,23 @@ public:
         window_.advance();
     }
 
+    /// True when admit() would have the packet in order, open nothing, and find no gap around it: what nearly every
+    /// packet is. Changes nothing.
+    [[nodiscard]] bool is_next(Time now, std::uint32_t conn_id, std::uint32_t seqno, std::uint32_t timestamp,
+                               std::uint64_t consumed) const {
+        return open_ && conn_id == conn_id_ && seqno == window_.rcv_nxt().wire() && window_.out_of_order_pkts() == 0 &&
+               window_.free_pkts(consumed) != 0 && now - newest_at_ < kComparable &&
+               !timestamp_before(timestamp, newest_timestamp_);
+    }
+    /// admit() and advance() of a packet that is_next(); it goes to window().next_position() as it was before.
+    void take_next(Time now, std::uint32_t timestamp, std::uint64_t consumed) {
+        newest_timestamp_ = timestamp;
+        newest_at_ = now;
+        ++counters_.packets;
+        window_.advance();
+        count_towards_ack(now, consumed);
+    }
+
     // — acknowledging —
 
     /// True when an ack should leave in this turn.
@@ -182,6 +199,25 @@ private:
     template <typename Drop>
     Verdict open_for(const wire::Segment& segment, bool& opened, Drop&& drop);
     Admission place(Time now, const wire::Header& header, std::uint64_t consumed);
+    void count_towards_ack(Time now, std::uint64_t consumed) {
+        ++unacked_pkts_;
+        // At the edge of what it was granted the sender stands still, whether the ring has room or not.
+        if (unacked_pkts_ >= ack_every_pkts_ || window_.free_pkts(consumed) == 0 ||
+            !window_.rcv_nxt().before(granted_)) {
+            ack_now_ = true;
+        } else if (ack_deadline_.is_never()) {
+            ack_deadline_ = now + ack_delay_;
+        }
+    }
+
+    /// A packet is from an earlier turn of the 32-bit seqnos when its timestamp lies this far behind the newest. RFC
+    /// 7323 §5 takes any distance; but a packet that was overtaken by a retransmission is older too, and welcome. A
+    /// retransmission carries a new timestamp, so that only a packet that spent this long in the network is refused;
+    /// 2^32 packets in that time would be 400 million a second.
+    static constexpr Duration kOld = Duration::s(10);
+    /// Until then after the newest one a timestamp can be told to be old: later, the newest of all would seem to be,
+    /// since the two lie more than half of the range apart. (Twice: once for kOld, once for the delay of the newest.)
+    static constexpr Duration kComparable = kTimestampHorizon - kOld * 2;
 
     ReceiveWindow window_;
     std::uint32_t conn_id_ = 0;  ///< the highest seen (R2)

@@ -112,6 +112,8 @@ public:
     }
     /// True when next_to_resend() is worth asking: one load on the path of a stream that loses nothing.
     [[nodiscard]] bool has_lost() const { return loss_.lost_pkts() != 0; }
+    /// False while an ack could change what is to be sent again: losses, or packets held out of order.
+    [[nodiscard]] bool recovering() const { return sacked_pkts_ != 0 || loss_.recovering(); }
     /// A lost packet that may leave now.
     [[nodiscard]] std::optional<Seqno> next_to_resend() {
         if (!has_lost() || !may_fly()) [[likely]] {
@@ -122,6 +124,19 @@ public:
     }
     /// The packet is with the device: the first queued one, or the one that next_to_resend() named.
     void on_sent_new(Time now);
+    /// queue() and on_sent_new() in one, for a stream that is open_for_new() and whose window is not full.
+    void on_sent_at_once(Time now, const SentPacket& packet) {
+        if (window_.size() == 0) {
+            last_progress_ = now;
+        }
+        const bool pushed = window_.push(packet);
+        BOWLINE_DCHECK(pushed);
+        static_cast<void>(pushed);
+        loss_.on_sent(window_.nxt(), packet, window_);
+        window_.sent_one();
+        last_sent_ = now;
+        ++counters_.packets;
+    }
     void on_resent(Time now, Seqno seqno);
 
     [[nodiscard]] const SentPacket& packet(Seqno seqno) const { return window_.at(seqno); }

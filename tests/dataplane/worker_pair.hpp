@@ -103,6 +103,7 @@ struct NodeOptions {
     std::uint64_t incarnation = 1;
     std::uint8_t host = 1;  ///< of 10.0.0.x
     std::size_t notices = 64;
+    bool short_cuts = true;
 };
 
 /// One end of a pair: a worker with its port, and the rings to a control thread that the test plays.
@@ -116,6 +117,7 @@ public:
         config.incarnation = options.incarnation;
         config.ip = address(options.host);
         config.udp_port = kTestUdpPort;
+        config.short_cuts = options.short_cuts;
         config.packet_bytes_max = kTestPacketBytes;
         config.data_packets_max = options.data_packets_max;
         worker_ = std::make_unique<Worker<TestPort>>(port, config, commands, notices, activity,
