@@ -170,9 +170,11 @@ bool Worker<P>::on_close(protocol::Time now, Peer& peer, Packet* packet, const R
             return true;
         case wire::CloseReason::idle: {
             // Each direction by its own conn-id, so that a copy that comes late ends nothing that is newer (R4).
-            const bool receiving = peer.receive.is_open() && segment.header.conn_id == peer.receive.conn_id();
-            const bool sending = peer.send.is_open() && segment.header.has(wire::kFlagAck) &&
-                                 segment.header.ack_conn_id == peer.send.conn_id();
+            const bool any = mutated(protocol::Mutant::r4_any_close);
+            const bool receiving = peer.receive.is_open() && (any || segment.header.conn_id == peer.receive.conn_id());
+            const bool sending =
+                peer.send.is_open() &&
+                (any || (segment.header.has(wire::kFlagAck) && segment.header.ack_conn_id == peer.send.conn_id()));
             if (receiving) {
                 peer.receive.close([&](std::uint64_t position) { drop_position(peer, position); });
             }

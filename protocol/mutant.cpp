@@ -17,7 +17,7 @@ const char* name_of(Mutant mutant) {
         "r3_say_first_once",
         "r4_any_conn_ack",
         "r4_any_tag",
-        "r4_ack_beyond_sent",
+        "r4_any_close",
         "r5_no_tombstone",
         "r5_dirty_taken_clean",
         "r5_sacked_is_done",

@@ -257,24 +257,25 @@ void ReceiveStream::bind(std::uint64_t incarnation, std::uint64_t stream_id, Dro
 
 template <typename Drop>
 ReceiveStream::Verdict ReceiveStream::open_for(const wire::Segment& segment, bool& opened, Drop&& drop) {
-    if (segment.header.conn_id < conn_id_) {
-        if (mutated(Mutant::r2_take_lower_conn) && open_) {
-            return Verdict::in_order;
-        }
+    if (segment.header.conn_id < conn_id_ && !mutated(Mutant::r2_take_lower_conn)) {
         ++counters_.stale;
         return Verdict::stale;
     }
     // R2: a conn-id opens one window, ever. R3: it opens where the sender says, never where a packet happens to be.
     const bool is_over = segment.header.conn_id == conn_id_ && !mutated(Mutant::r2_reopen_same_conn);
-    const bool says_first = segment.header.has(wire::kFlagFirst);
-    const bool guesses = mutated(Mutant::r3_guess_first) && !(is_over && known_);
-    if ((is_over || !says_first) && !guesses) {
+    if ((is_over || !segment.header.has(wire::kFlagFirst)) && !mutated(Mutant::r3_guess_first)) {
         ++counters_.no_window;
         return Verdict::no_window;
     }
-    const Seqno first = mutated(Mutant::r3_guess_first)
-                            ? Seqno::expand(segment.header.seqno, known_ ? window_.rcv_nxt() : Seqno(1))
-                            : Seqno(segment.first.first_seqno);
+    Seqno first(segment.first.first_seqno);
+    if (mutated(Mutant::r3_guess_first)) {
+        first = Seqno::expand(segment.header.seqno, known_ ? window_.rcv_nxt() : Seqno(1));
+    } else if (mutated(Mutant::r1_ack_discarded) && segment.header.seqno != first.wire()) {
+        return Verdict::no_window;  // only the very first packet opens; the caller acknowledges this one all the same
+    } else if ((mutated(Mutant::r2_reopen_same_conn) && segment.header.conn_id == conn_id_) ||
+               (mutated(Mutant::r2_take_lower_conn) && segment.header.conn_id < conn_id_)) {
+        known_ = false;  // as if it had never been open
+    }
     if (!known_ || first.after(window_.rcv_nxt())) {
         // Void by the sender's word: what it goes on with comes after them, or they are of no stream that we know.
         window_.drop_out_of_order(drop);

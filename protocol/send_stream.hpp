@@ -84,8 +84,8 @@ public:
     /// the connection must be opened anew before anything is sent.
     template <typename Release>
     Abandoned abandon(std::uint64_t next_message, Release&& release);
-    /// The same for the packets before `end`, which is a next_boundary(): a peer that knows nothing of our stream can go
-    /// on from there.
+    /// The same for the packets before `end`, which is a next_boundary(): a peer that knows nothing of our stream can
+    /// go on from there.
     template <typename Release>
     Abandoned abandon_before(Seqno end, Release&& release);
     /// The first packet from `from` on that begins with the beginning of a message; window().end() when none does.
@@ -261,10 +261,7 @@ std::uint32_t SendStream::pass(Time now, Seqno cum, const std::optional<std::uin
 template <typename Release>
 SendStream::AckResult SendStream::on_ack(Time now, const AckInfo& ack, Release&& release) {
     // R4: an ack of another connection, or of what was never sent, has no effect.
-    Seqno cum = Seqno::expand(ack.cum_ack, window_.una());
-    if (mutated(Mutant::r4_ack_beyond_sent) && cum.after(window_.nxt())) {
-        cum = window_.nxt();
-    }
+    const Seqno cum = Seqno::expand(ack.cum_ack, window_.una());
     const bool is_other_conn = ack.conn_id != conn_id_ && !mutated(Mutant::r4_any_conn_ack);
     if (!open_ || is_other_conn || cum.before(window_.una()) || cum.after(window_.nxt())) [[unlikely]] {
         ++counters_.stale_acks;

@@ -40,7 +40,7 @@ struct Settings {
     Exclusion exclusion = Exclusion::retain;
     Duration retain_time = Duration::s(10);  ///< how long an excluded peer's messages wait for it
     OnUncertain on_uncertain = OnUncertain::report;
-    Duration conn_expiry;               ///< connections without data for so long are closed; 0: never
+    Duration conn_expiry;             ///< connections without data for so long are closed; 0: never
     std::uint64_t initial_seqno = 1;  ///< of every stream; tests start it near a wrap
 };
 

@@ -10,6 +10,9 @@
 
 #include <fmt/format.h>
 
+#ifdef BOWLINE_MUTANTS
+#include "protocol/mutant.hpp"
+#endif
 #include "sim/abort_note.hpp"
 #include "sim/explore.hpp"
 #include "sim/scenario_files.hpp"
@@ -24,6 +27,9 @@ struct SimOptions {
     std::string seeds;
     unsigned jobs = std::max(std::thread::hardware_concurrency(), 1U);
     std::string out = ".";
+#ifdef BOWLINE_MUTANTS
+    std::string mutant = "none";
+#endif
     bool trace = false;
 };
 
@@ -157,7 +163,24 @@ Result<void> explore(const SimOptions& options, const SeedRange& range) {
     return Error{Error::Kind::system, fmt::format("{} of {} seeds broke the contract", totals.failed, totals.seeds)};
 }
 
+#ifdef BOWLINE_MUTANTS
+Result<void> break_rule(const std::string& name) {
+    for (auto i = 0; i < static_cast<int>(protocol::Mutant::count); ++i) {
+        if (name == protocol::name_of(static_cast<protocol::Mutant>(i))) {
+            protocol::active_mutant = static_cast<protocol::Mutant>(i);
+            return {};
+        }
+    }
+    return Error{Error::Kind::configuration, fmt::format("--mutant: no rule is broken by '{}'", name)};
+}
+#endif
+
 Result<void> run(const SimOptions& options) {
+#ifdef BOWLINE_MUTANTS
+    if (const Result<void> broken = break_rule(options.mutant); !broken) {
+        return broken;
+    }
+#endif
     if (!options.files.empty() || options.seeds.empty()) {
         return options.files.empty() ? Error{Error::Kind::configuration,
                                              "nothing to run: name scenario files, or give --seeds FIRST..LAST"}
@@ -186,6 +209,10 @@ void bind(CLI::App& command, SimOptions& options) {
     command.add_option("--out", options.out, "folder for the scenario that a failing seed is shrunk to")
         ->type_name("FOLDER")
         ->capture_default_str();
+#ifdef BOWLINE_MUTANTS
+    command.add_option("--mutant", options.mutant, "break this rule of the protocol (protocol/mutant.hpp)")
+        ->type_name("NAME");
+#endif
     command.add_flag("--trace", options.trace, "print every packet and decision, one run after the other");
     command.footer(
         "Runs the shipping worker and control code under a virtual clock, on a network that loses, doubles, delays "
