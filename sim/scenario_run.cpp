@@ -51,9 +51,7 @@ public:
         : scenario_(scenario),
           simulation_(scenario.seed, nodes, arena),
           faults_(simulation_.network(), nodes.size(),
-                  [this](const FrameInfo& frame, std::uint64_t message) {
-                      return carries_message(simulation_.node(frame.from), frame, message);
-                  }),
+                  [this](const FrameInfo& frame) { return messages_of(simulation_.node(frame.from), frame); }),
           observed_(scenario, simulation_),
           trace_(trace) {}
 
