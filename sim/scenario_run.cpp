@@ -353,6 +353,9 @@ ScenarioResult run_scenario(const Scenario& scenario, Arena& arena, const Scenar
     if (!result.ok() && options.last_lines > 0) {
         std::deque<std::string> last;
         const Simulation::Trace keep = [&](const std::string& line) {
+            if (line.find(" HEARTBEAT ") != std::string::npos) {
+                return;  // seconds of them would push out what they came after
+            }
             last.push_back(line);
             if (last.size() > options.last_lines) {
                 last.pop_front();
