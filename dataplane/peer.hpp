@@ -110,6 +110,8 @@ struct Peer {
     bool heard_said = false;             ///< control knows that it lives though it is out of view
     bool dropped_dirty = false;          ///< what was remembered of its stream is lost (R5)
     bool expected = false;               ///< `candidate` awaits its first packet
+    std::uint32_t answers_sent = 0;      ///< HELLO_ACKs that offer it
+    protocol::Time answered_at;          ///< the last of them
     std::uint32_t rotation_asked = 0;    ///< the conn-id for which control has been told of a NEED_FIRST
     std::uint32_t newest_timestamp = 0;  ///< of the peer's packets: what we echo
     bool has_timestamp = false;

@@ -162,7 +162,7 @@ private:
     void report_abandoned(Peer& peer, bool nothing_uncertain);
     void report(Peer& peer, const protocol::Abandoned& abandoned);
     void push_event(Peer& peer, PeerEvent event);
-    void transmit_frame(const ControlFrame& frame);
+    void transmit_frame(protocol::Time now, const ControlFrame& frame);
     void send_close(protocol::Time now, Peer& peer, protocol::wire::CloseReason reason);
 
     // views (worker_views.hpp)

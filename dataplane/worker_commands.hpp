@@ -122,7 +122,7 @@ void Worker<P>::apply(protocol::Time now, const Command& command) {
             rotate(now, *peer, command.number);
             break;
         case Command::Kind::transmit:
-            transmit_frame(command.frame);
+            transmit_frame(now, command.frame);
             break;
         case Command::Kind::transmit_packet:
             if (Packet* copy = command.packet_bytes <= port_.payload_capacity() ? port_.alloc() : nullptr) {
@@ -172,6 +172,7 @@ void Worker<P>::expect(Peer& peer, const Association& association) {
     }
     peer.candidate = association;
     peer.expected = true;
+    peer.answers_sent = 0;
     slots_[association.local_slot] = {.tag = association.local_tag, .expected = true};
 }
 
@@ -379,7 +380,7 @@ void Worker<P>::push_event(Peer& peer, PeerEvent event) {
 }
 
 template <Port P>
-void Worker<P>::transmit_frame(const ControlFrame& frame) {
+void Worker<P>::transmit_frame(protocol::Time now, const ControlFrame& frame) {
     namespace wire = protocol::wire;
     Packet* packet = frame.length <= port_.payload_capacity() ? port_.alloc() : nullptr;
     if (packet == nullptr) {
@@ -389,7 +390,11 @@ void Worker<P>::transmit_frame(const ControlFrame& frame) {
     std::byte* const bytes = port_.payload(packet);
     std::memcpy(bytes, frame.bytes.data(), frame.length);
     if (frame.hello_at != 0) {
-        const Peer& peer = *peers_[frame.peer];
+        Peer& peer = *peers_[frame.peer];
+        if (wire::load_u8(bytes + frame.udp_payload_at + 1) == static_cast<std::uint8_t>(wire::Type::hello_ack)) {
+            ++peer.answers_sent;
+            peer.answered_at = now;
+        }
         const protocol::StreamMemory memory = peer.receive.memory();
         wire::fill_hello({.window = peer.receive.window_pkts(peer.ring.reclaimed()),
                           .stream_id = peer.send.stream_id(),

@@ -98,6 +98,12 @@ void Worker<P>::on_segment(protocol::Time now, Packet* packet, const RxFrame& fr
     }
     Peer& peer = *peers_[peer_of_slot(header.slot)];
     if (slots_[header.slot].expected) [[unlikely]] {
+        if (peer.answers_sent == 1) {
+            // What confirms the answer is sent at once. Answered twice, nobody knows which one is confirmed (Karn); and
+            // only the first packet measures, should there be no room yet for what it brings about.
+            peer.candidate.rtt = std::max(now - peer.answered_at, protocol::Duration::ns(1));
+            peer.answers_sent = 0;
+        }
         Notice* const notice = notices_.try_claim();
         if (notice == nullptr || !associate(now, peer, peer.candidate)) {
             counters_.notices_refused += notice == nullptr ? 1U : 0U;

@@ -4,34 +4,32 @@
 
 namespace bowline::sim {
 
-void Faults::arm(const Action& action) {
-    Armed armed{.kind = action.kind,
-                .packet = action.packet,
-                .message = action.message,
-                .skip = action.nth - 1,
-                .left = action.count,
-                .by = action.time_by,
-                .held = action.kind == Action::Kind::hold ? place_of(action.name) : 0,
-                .links = std::vector<bool>(nodes_ * nodes_)};
+template <typename Visit>
+void Faults::for_each_link(const LinkRef& link, Visit&& visit) {
     for (NodeId from = 0; from < nodes_; ++from) {
         for (NodeId to = 0; to < nodes_; ++to) {
-            armed.links[from * nodes_ + to] = action.link.covers(from, to);
+            if (link.covers(from, to)) {
+                visit(links_[from * nodes_ + to]);
+            }
         }
     }
-    armed_.push_back(std::move(armed));
+}
+
+void Faults::arm(const Action& action) {
+    const std::size_t place = armed_.size();
+    armed_.push_back({.kind = action.kind,
+                      .packet = action.packet,
+                      .skip = action.nth - 1,
+                      .left = action.count,
+                      .by = action.time_by,
+                      .held = action.kind == Action::Kind::hold ? place_of(action.name) : 0});
+    for_each_link(action.link,
+                  [&](OnLink& on) { (action.message == 0 ? on.any : on.by_message[action.message]).push_back(place); });
     network_.set_filter([this](const FrameInfo& frame) { return judge(frame); });
 }
 
 void Faults::clear(const LinkRef& link) {
-    for (Armed& armed : armed_) {
-        for (NodeId from = 0; from < nodes_; ++from) {
-            for (NodeId to = 0; to < nodes_; ++to) {
-                if (link.covers(from, to)) {
-                    armed.links[from * nodes_ + to] = false;
-                }
-            }
-        }
-    }
+    for_each_link(link, [](OnLink& on) { on = {}; });
 }
 
 std::size_t Faults::release(std::string_view name, std::uint64_t times) {
@@ -53,13 +51,20 @@ std::size_t Faults::place_of(std::string_view name) {
     return held_.size() - 1;
 }
 
-bool Faults::matches(const Armed& armed, const FrameInfo& frame) const {
-    const auto type = static_cast<PacketKind>(frame.header->type);
-    if (armed.left == 0 || !armed.links[frame.from * nodes_ + frame.to] ||
-        (armed.packet != kAnyPacket && armed.packet != type)) {
-        return false;
+/// Adds those that match a packet of this type, and drops those that are used up.
+void Faults::gather(std::vector<std::size_t>& places, PacketKind type) {
+    std::size_t kept = 0;
+    for (const std::size_t place : places) {
+        const Armed& armed = armed_[place];
+        if (armed.left == 0) {
+            continue;
+        }
+        places[kept++] = place;
+        if (armed.packet == kAnyPacket || armed.packet == type) {
+            matching_.push_back(place);
+        }
     }
-    return armed.message == 0 || (frame.header->type == protocol::wire::Type::data && carries_(frame, armed.message));
+    places.resize(kept);
 }
 
 FilterVerdict Faults::judge(const FrameInfo& frame) {
@@ -67,11 +72,22 @@ FilterVerdict Faults::judge(const FrameInfo& frame) {
     if (!frame.header.has_value()) {
         return verdict;  // ARP is no kind of packet that a script knows
     }
-    bool dealt_with = false;
-    for (Armed& armed : armed_) {
-        if (!matches(armed, frame)) {
-            continue;
+    OnLink& on = links_[frame.from * nodes_ + frame.to];
+    const auto type = static_cast<PacketKind>(frame.header->type);
+    matching_.clear();
+    gather(on.any, type);
+    if (frame.header->type == protocol::wire::Type::data && !on.by_message.empty()) {
+        const NumberRange messages = messages_of_(frame);
+        for (std::uint64_t message = messages.first; message != 0 && message <= messages.last; ++message) {
+            if (const auto found = on.by_message.find(message); found != on.by_message.end()) {
+                gather(found->second, type);
+            }
         }
+        std::sort(matching_.begin(), matching_.end());  // in the order in which they were armed
+    }
+    bool dealt_with = false;
+    for (const std::size_t place : matching_) {
+        Armed& armed = armed_[place];
         if (armed.skip > 0) {
             --armed.skip;
         } else if (!dealt_with) {

@@ -3,10 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/network.hpp"
+#include "sim/ranges.hpp"
 #include "sim/scenario.hpp"
 
 namespace bowline::sim {
@@ -20,11 +23,11 @@ namespace bowline::sim {
 /// Thread: the one that runs the simulation.
 class Faults {
 public:
-    /// Whether a DATA packet that is being sent carries (a part of) its sender's message of that number.
-    using Carries = std::function<bool(const FrameInfo& frame, std::uint64_t message)>;
+    /// The first and last message of which a DATA packet that is being sent carries (a part of); 0: not known.
+    using MessagesOf = std::function<NumberRange(const FrameInfo& frame)>;
 
-    Faults(Network& network, std::size_t nodes, Carries carries)
-        : network_(network), nodes_(nodes), carries_(std::move(carries)) {}
+    Faults(Network& network, std::size_t nodes, MessagesOf messages_of)
+        : network_(network), nodes_(nodes), messages_of_(std::move(messages_of)), links_(nodes * nodes) {}
     Faults(const Faults&) = delete;
     Faults& operator=(const Faults&) = delete;
     ~Faults() { network_.set_filter({}); }
@@ -41,12 +44,15 @@ private:
     struct Armed {
         Action::Kind kind;
         PacketKind packet;
-        std::uint64_t message;
         std::uint64_t skip;  ///< matching packets before the first that is due
         std::uint64_t left;  ///< due ones to come
         Duration by;
-        std::size_t held;         ///< place in held_
-        std::vector<bool> links;  ///< from * nodes + to
+        std::size_t held;  ///< place in held_
+    };
+    /// What is armed on a link: places in armed_, in order. Scripts may arm tens of thousands.
+    struct OnLink {
+        std::vector<std::size_t> any;                                            ///< whatever the packet carries
+        std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_message;  ///< that message
     };
     struct HeldFrame {
         NodeId from;
@@ -59,14 +65,18 @@ private:
     };
 
     FilterVerdict judge(const FrameInfo& frame);
-    [[nodiscard]] bool matches(const Armed& armed, const FrameInfo& frame) const;
+    void gather(std::vector<std::size_t>& places, PacketKind type);
     FilterVerdict due(Armed& armed, const FrameInfo& frame);
     std::size_t place_of(std::string_view name);
+    template <typename Visit>
+    void for_each_link(const LinkRef& link, Visit&& visit);
 
     Network& network_;
     std::size_t nodes_;
-    Carries carries_;
+    MessagesOf messages_of_;
     std::vector<Armed> armed_;
+    std::vector<OnLink> links_;  ///< from * nodes + to
+    std::vector<std::size_t> matching_;
     std::vector<Held> held_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "protocol/check.hpp"
 
 namespace bowline::sim {
@@ -303,9 +305,37 @@ void Node::run_control(Time local_now) {
         if (!controller.poll_command(*command)) {
             break;
         }
+        if (log_) {
+            log_decision(*command);
+        }
         process_->commands.publish();
     }
     controller.check_invariants();
+}
+
+/// What control has decided that no packet and no line of its own log shows.
+void Node::log_decision(const dataplane::Command& command) const {
+    const char* what = nullptr;
+    switch (command.kind) {
+        case dataplane::Command::Kind::dissociate:
+            what = "is dissociated";
+            break;
+        case dataplane::Command::Kind::admit:
+            what = "is admitted";
+            break;
+        case dataplane::Command::Kind::exclude:
+            what = "is excluded";
+            break;
+        case dataplane::Command::Kind::close_connections:
+            what = "has its connections closed";
+            break;
+        case dataplane::Command::Kind::rotate:
+            what = "gets a new conn-id";
+            break;
+        default:
+            return;
+    }
+    log_(control::LogLevel::debug, fmt::format("its worker hears: {} {}", peers_[command.peer].name.view(), what));
 }
 
 void Node::run_application(Time local_now) {

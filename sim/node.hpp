@@ -140,6 +140,7 @@ private:
     void give_orders(Time local);
     void give(Time local, const Order& order);
     void run_control(Time local);
+    void log_decision(const dataplane::Command& command) const;
     void run_application(Time local);
     void advance_stop(Time local);
     void plan_next(bool more, bool moved);

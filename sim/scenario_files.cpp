@@ -54,7 +54,10 @@ FileResult run_file(const std::string& path, Arena& arena, const Simulation::Tra
                 .report = fmt::format("{}:{}: {}", path, parsed.error->line, parsed.error->text)};
     }
     const AbortNote note(fmt::format("the run of {0} broke an assertion; again: bowline sim {0} --trace\n", path));
-    const ScenarioResult result = run_scenario(parsed.scenario, arena, {.trace = trace});
+    ScenarioOptions options;
+    options.trace = trace;
+    options.last_lines = trace ? 0 : options.last_lines;
+    const ScenarioResult result = run_scenario(parsed.scenario, arena, options);
     return {.verdict = result.ok() ? FileVerdict::ok : FileVerdict::failed, .report = report(path, result)};
 }
 

@@ -61,24 +61,24 @@ std::span<const std::byte> frames_of(const FrameInfo& frame) {
 
 }  // namespace
 
-bool carries_message(const Node& sender, const FrameInfo& frame, std::uint64_t message) {
+NumberRange messages_of(const Node& sender, const FrameInfo& frame) {
     // The numbers are not in the packet: the sender knows where it begins, the frames say how far it goes.
     const protocol::SendStream& stream = sender.worker().peer(sender.peer_of(frame.to)).send;
     const protocol::SendWindow& window = stream.window();
     const protocol::Seqno seqno = protocol::Seqno::expand(frame.header->seqno, window.una());
     if (seqno.before(window.una()) || !seqno.before(window.end())) {
-        return false;  // acknowledged while it waited for the device
+        return {};  // acknowledged while it waited for the device
     }
-    std::uint64_t number = seqno == window.una() ? stream.acknowledged_message() + 1
-                                                 : window.at(protocol::Seqno(seqno.value() - 1)).next_message;
-    for (wire::FrameReader frames(frames_of(frame)); !frames.done() && number <= message;) {
+    NumberRange messages;
+    messages.first = seqno == window.una() ? stream.acknowledged_message() + 1
+                                           : window.at(protocol::Seqno(seqno.value() - 1)).next_message;
+    std::uint64_t number = messages.first;
+    for (wire::FrameReader frames(frames_of(frame)); !frames.done();) {
         const wire::FrameKind kind = frames.next().kind;
-        if (number == message) {
-            return true;
-        }
+        messages.last = number;
         number += kind == wire::FrameKind::whole || kind == wire::FrameKind::last ? 1 : 0;
     }
-    return false;
+    return messages;
 }
 
 std::string describe(const Scenario& scenario, NodeId peer, const PeerEvent& event) {

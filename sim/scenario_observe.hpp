@@ -61,8 +61,8 @@ private:
     std::vector<std::array<std::uint64_t, Network::kTypes>> packets_before_;  ///< from * nodes + to
 };
 
-/// Whether a DATA packet that `sender` is sending carries (a part of) its message of that number.
-[[nodiscard]] bool carries_message(const Node& sender, const FrameInfo& frame, std::uint64_t message);
+/// The sender's messages of which a DATA packet that it is sending carries (a part of); first 0: they are not known.
+[[nodiscard]] NumberRange messages_of(const Node& sender, const FrameInfo& frame);
 
 /// `PeerDown A (silent)`, `Undelivered to A 3..4 (uncertain)`.
 [[nodiscard]] std::string describe(const Scenario& scenario, NodeId peer, const dataplane::PeerEvent& event);

@@ -51,9 +51,7 @@ public:
         : scenario_(scenario),
           simulation_(scenario.seed, nodes, arena),
           faults_(simulation_.network(), nodes.size(),
-                  [this](const FrameInfo& frame, std::uint64_t message) {
-                      return carries_message(simulation_.node(frame.from), frame, message);
-                  }),
+                  [this](const FrameInfo& frame) { return messages_of(simulation_.node(frame.from), frame); }),
           observed_(scenario, simulation_),
           trace_(trace) {}
 
@@ -355,6 +353,9 @@ ScenarioResult run_scenario(const Scenario& scenario, Arena& arena, const Scenar
     if (!result.ok() && options.last_lines > 0) {
         std::deque<std::string> last;
         const Simulation::Trace keep = [&](const std::string& line) {
+            if (line.find(" HEARTBEAT ") != std::string::npos) {
+                return;  // seconds of them would push out what they came after
+            }
             last.push_back(line);
             if (last.size() > options.last_lines) {
                 last.pop_front();

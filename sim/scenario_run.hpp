@@ -24,7 +24,7 @@ struct ScenarioResult {
 
 struct ScenarioOptions {
     Simulation::Trace trace;      ///< is given each packet and decision
-    std::size_t last_lines = 20;  ///< of the trace of a run that fails, which is run again for it; 0: none
+    std::size_t last_lines = 20;  ///< of the trace of a run that fails, which is run again for it, without heartbeats
 };
 
 /// Runs a scenario on the shipping worker and controller, with the oracle beside it: what breaks the contract fails it

@@ -171,7 +171,7 @@ void Simulation::note_unrest(Duration waited) {
 void Simulation::finish(bool owed) {
     for (NodeId from = 0; from < size(); ++from) {
         for (NodeId to = 0; to < size(); ++to) {
-            if (from != to && nodes_[from]->alive()) {
+            if (nodes_[from]->alive()) {
                 oracle_.on_end(from, to, owed || !nodes_[to]->alive());
             }
         }

@@ -78,6 +78,15 @@ TEST(Lossless, EveryNodeTalksWithEveryOther) {
     EXPECT_EQ(simulation.oracle().delivered(), 4U * 3U * 20U);
 }
 
+TEST(Lossless, BothEndsHaveMeasuredTheRoundTripWhenTheyHaveMet) {
+    Pair pair;
+    pair.meet();
+    for (const Node* node : {&pair.a(), &pair.b()}) {
+        EXPECT_GE(node->worker().peer(0).send.rtt().srtt(), Duration::us(20));
+        EXPECT_LE(node->worker().peer(0).send.rtt().srtt(), Duration::us(30));
+    }
+}
+
 TEST(Lossless, OrderlyStopLeavesNothingUnsaid) {
     Pair pair;
     pair.meet();
