@@ -23,7 +23,7 @@ std::string known_peers(const Config& config, std::string_view name) {
         return "; there are none: add --peer NAME=ADDRESS or a [[peer]] table";
     }
     const auto meant = closest(name, names);
-    return (meant ? "; did you mean '" + std::string(*meant) + "'?" : "") + "; there is: " + list;
+    return std::string(meant ? " (did you mean '" + std::string(*meant) + "'?)" : "") + "; there is: " + list;
 }
 
 }  // namespace
