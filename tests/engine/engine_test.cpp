@@ -1,5 +1,7 @@
 // The interface to views and connections of a running engine. DPDK starts once a process, so that all tests share one
 // engine, on a device that takes everything and brings nothing; they are written to run in any order but for the last.
+#include "bowline/engine.hpp"
+
 #include <chrono>
 #include <future>
 #include <memory>
@@ -9,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include "bowline/engine.hpp"
 #include "engine/admin.hpp"
 
 namespace bowline {
@@ -69,7 +70,8 @@ protected:
     static auto while_polling(Ask&& ask) {
         auto answer = std::async(std::launch::async, ask);
         Recorder recorder;
-        EXPECT_TRUE(poll_until(recorder, [&] { return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+        EXPECT_TRUE(poll_until(recorder,
+                               [&] { return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
         return answer.get();
     }
     static std::uint64_t install(std::vector<std::string_view> names) {
@@ -148,7 +150,8 @@ TEST_F(EngineTest, ReportsConnectionsWhileTheApplicationPolls) {
 TEST_F(EngineTest, SaysSoWhenTheApplicationDoesNotPoll) {
     const Result<engine::Report> report = std::async(std::launch::async, [] { return admin().peers(); }).get();
     ASSERT_FALSE(report);
-    EXPECT_NE(report.error().message.find("the application does not poll"), std::string::npos) << report.error().message;
+    EXPECT_NE(report.error().message.find("the application does not poll"), std::string::npos)
+        << report.error().message;
     const Result<engine::Report> view = std::async(std::launch::async, [] { return admin().view(); }).get();
     ASSERT_TRUE(view) << "what control knows needs no poll: " << view.error().message;
     const Result<engine::Report> again = while_polling([] { return admin().peers(); });

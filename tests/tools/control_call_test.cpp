@@ -42,10 +42,12 @@ TEST(ControlCall, NeedsNoResetAndTakesAnEmptyView) {
 }
 
 TEST(ControlCall, ThatIsNoObjectIsRefused) {
-    for (const char* line : {"", "{", "peers", "[]", "\"peers\"", "null", "{\"command\":\"peers\"} x", "\xff\xfe", "{\"a\":1,}"}) {
+    for (const char* line :
+         {"", "{", "peers", "[]", "\"peers\"", "null", "{\"command\":\"peers\"} x", "\xff\xfe", "{\"a\":1,}"}) {
         EXPECT_NE(error_of(line).find("a JSON object on a line"), std::string::npos) << line;
     }
-    EXPECT_NE(error_of(std::string(60'000, '[')).find("a JSON object"), std::string::npos) << "deep, and not followed down";
+    EXPECT_NE(error_of(std::string(60'000, '[')).find("a JSON object"), std::string::npos)
+        << "deep, and not followed down";
 }
 
 TEST(ControlCall, ErrorsNameWhatIsWrong) {
@@ -57,7 +59,8 @@ TEST(ControlCall, ErrorsNameWhatIsWrong) {
     EXPECT_EQ(error_of(R"({"command":"peers","peer":"b"})"), "peers: unknown field 'peer'");
     EXPECT_EQ(error_of(R"({"command":"counters","reset":1})"), "counters: 'reset' must be true or false");
     EXPECT_EQ(error_of(R"({"command":"install-view"})"), "install-view: 'members' is missing: a list of names");
-    EXPECT_EQ(error_of(R"({"command":"install-view","members":["a",1]})"), "install-view: 'members' must be a list of names");
+    EXPECT_EQ(error_of(R"({"command":"install-view","members":["a",1]})"),
+              "install-view: 'members' must be a list of names");
 }
 
 TEST(ControlCall, RefusalsAreAnswersToo) {

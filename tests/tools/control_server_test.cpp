@@ -34,7 +34,9 @@ public:
         EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
     }
     /// As much as there is room for.
-    void send_some(std::string_view bytes) const { static_cast<void>(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL)); }
+    void send_some(std::string_view bytes) const {
+        static_cast<void>(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+    }
     /// Everything until there are `lines`, or until the server ends the connection.
     std::string receive(std::size_t lines) {
         std::string text;
@@ -115,7 +117,8 @@ TEST_F(ControlServerTest, AnswersWhoHasConnectedBeforeItServed) {
     ControlServer server(*std::move(socket));
     RawClient early(path());
     early.send("early\n");
-    server.serve([](std::string_view line) { return std::string(line); }, [](std::string_view) { return std::string(); });
+    server.serve([](std::string_view line) { return std::string(line); },
+                 [](std::string_view) { return std::string(); });
     EXPECT_EQ(early.receive(1), "early\n");
 }
 
@@ -163,8 +166,8 @@ TEST_F(ControlServerTest, DropsWhoDoesNotTakeItsAnswerAndServesOthersMeanwhile) 
     const Result<std::string> other = ask_socket(path(), "other", milliseconds(20'000));
     ASSERT_TRUE(other) << other.error().message;
     EXPECT_EQ(*other, "<other>");
-    // Its connection ends in the middle of the answer; until then it gets another chance with every byte it reads, so it
-    // reads none. A client that connects later than the greedy one is dropped later.
+    // Its connection ends in the middle of the answer; until then it gets another chance with every byte it reads, so
+    // it reads none. A client that connects later than the greedy one is dropped later.
     RawClient later(path());
     EXPECT_TRUE(later.is_dropped());
     EXPECT_LT(greedy.receive(1).size(), large_bytes_);

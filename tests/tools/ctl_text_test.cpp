@@ -49,16 +49,22 @@ engine::Report report() {
 
 TEST(AnswerText, OfPeers) {
     EXPECT_EQ(answer_text("peers", peers_answer(report())),
-              "PEER  ADDRESS   UP   IN-VIEW  ASSOCIATED  INCARNATION       SRTT    IN-FLIGHT  QUEUED  ACCEPTED  ACKED  UNREAD\n"
-              "b     10.0.0.2  yes  yes      yes         000000000000000b  21.3us          2       2        20     16       4\n"
-              "c     10.0.0.3  no   no       no          -                 -               0       0         0      0       0\n");
+              "PEER  ADDRESS   UP   IN-VIEW  ASSOCIATED  INCARNATION       SRTT    IN-FLIGHT  QUEUED  ACCEPTED  ACKED  "
+              "UNREAD\n"
+              "b     10.0.0.2  yes  yes      yes         000000000000000b  21.3us          2       2        20     16  "
+              "     4\n"
+              "c     10.0.0.3  no   no       no          -                 -               0       0         0      0  "
+              "     0\n");
 }
 
 TEST(AnswerText, OfConnectionsShowsBothDirectionsAndTombstones) {
     EXPECT_EQ(answer_text("connections", connections_answer(report())),
-              "TO  STATE    CONN-ID  SND-UNA  SND-NXT  SND-END  LIMIT  IN-FLIGHT  LOST  QUEUED  ACKED  NEXT  SRTT    RTO    CWND  RESENT\n"
-              "b   opening        4       11       13       15   1035          2     0       2     16    21  21.3us  1.5ms  1024       0\n"
-              "c   closed         0        0        0        0      0          0     0       0      0     1  -       -         0       0\n"
+              "TO  STATE    CONN-ID  SND-UNA  SND-NXT  SND-END  LIMIT  IN-FLIGHT  LOST  QUEUED  ACKED  NEXT  SRTT    "
+              "RTO    CWND  RESENT\n"
+              "b   opening        4       11       13       15   1035          2     0       2     16    21  21.3us  "
+              "1.5ms  1024       0\n"
+              "c   closed         0        0        0        0      0          0     0       0      0     1  -       - "
+              "        0       0\n"
               "\n"
               "FROM  STATE      CONN-ID  RCV-NXT  OUT-OF-ORDER  FREE  UNREAD  DUPLICATES  NO-WINDOW\n"
               "b     open             2        9             0  1020       4           0          0\n"

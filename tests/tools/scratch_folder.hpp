@@ -1,10 +1,9 @@
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
-
-#include <cstdlib>
 
 namespace bowline::tools {
 
