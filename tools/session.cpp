@@ -58,6 +58,7 @@ Result<Session> start(const CommonOptions& options, Config config,
     }
     if (options.cpu) {
         if (Result<void> pinned = pin_this_thread(*options.cpu); !pinned) {
+            control->reset();  // it uses the engine
             return pinned.error();
         }
     }

@@ -59,7 +59,7 @@ TEST(ControlInbox, TakesNothingOnceClosed) {
 
 TEST(ControlInbox, LosesNothingOfManyProducers) {
     constexpr int kThreads = 4;
-    constexpr int kEach = 20'000;
+    constexpr int kEach = 5'000;
     ControlInbox inbox;
     std::vector<std::thread> producers;
     for (int producer = 0; producer < kThreads; ++producer) {
