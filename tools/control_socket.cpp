@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 namespace bowline::tools {
@@ -55,15 +56,22 @@ struct Connected {
     UniqueFd fd;
     int error = 0;
 };
-Connected connect_to(const sockaddr_un& address) {
-    // A listener whose queue is full does not hold us up (EAGAIN).
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd) {
+// `patience`: how long to wait for a place in a full queue; 0: not at all (EAGAIN).
+Connected connect_to(const sockaddr_un& address, std::chrono::milliseconds patience) {
+    const int flags = SOCK_STREAM | SOCK_CLOEXEC | (patience.count() == 0 ? SOCK_NONBLOCK : 0);
+    UniqueFd fd(::socket(AF_UNIX, flags, 0));
+    const timeval timeout{.tv_sec = patience.count() / 1000, .tv_usec = patience.count() % 1000 * 1000};
+    if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) != 0) {
         return {.fd = {}, .error = errno};
     }
-    const int done =
-        with_address(address, [&](const sockaddr* to, socklen_t size) { return ::connect(fd.get(), to, size); });
-    return done == 0 ? Connected{.fd = std::move(fd), .error = 0} : Connected{.fd = {}, .error = errno};
+    int done = -1;
+    do {
+        done = with_address(address, [&](const sockaddr* to, socklen_t size) { return ::connect(fd.get(), to, size); });
+    } while (done != 0 && errno == EINTR);
+    if (done != 0 || ::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) {
+        return {.fd = {}, .error = errno};
+    }
+    return {.fd = std::move(fd), .error = 0};
 }
 
 // Why the folder cannot be used, or nothing: it is there, it is ours, and nobody else can put a socket of theirs there.
@@ -163,7 +171,7 @@ Result<void> clear(const std::string& path, const sockaddr_un& address) {
     if (!S_ISSOCK(info.st_mode)) {
         return failure(path + ": there is something else than a socket: remove it, or name another control_socket");
     }
-    const int error = connect_to(address).error;
+    const int error = connect_to(address, {}).error;
     if (error == 0 || error == EAGAIN) {
         return failure(
             path +
@@ -219,7 +227,8 @@ std::vector<LiveSocket> find_sockets(std::span<const std::string> folders) {
         for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
             const std::string file = entry.path().filename().string();
             const std::optional<sockaddr_un> address = address_of(entry.path().string());
-            if (file.size() > kSuffix.size() && file.ends_with(kSuffix) && address && connect_to(*address).error == 0) {
+            if (file.size() > kSuffix.size() && file.ends_with(kSuffix) && address &&
+                connect_to(*address, {}).error == 0) {
                 found.push_back({.path = entry.path().string(),
                                  .node = node_of(std::string_view(file).substr(0, file.size() - kSuffix.size()))});
             }
@@ -267,7 +276,7 @@ Result<ListeningSocket> ListeningSocket::at(const std::string& path) {
     const bool made =
         fd && ::fchmod(fd.get(), 0600) == 0 &&
         with_address(*address, [&](const sockaddr* at, socklen_t size) { return ::bind(fd.get(), at, size); }) == 0 &&
-        ::listen(fd.get(), 16) == 0;
+        ::listen(fd.get(), 64) == 0;
     if (!made) {
         return failure(
             fmt::format("{}: cannot make the control socket: {}; set control_socket to another path, or to none", path,
@@ -283,7 +292,8 @@ Result<std::string> ask_socket(const std::string& path, std::string_view line, s
     if (!address) {
         return too_long(path);
     }
-    const Connected connected = connect_to(*address);
+    const Clock::time_point deadline = Clock::now() + patience;
+    const Connected connected = connect_to(*address, patience);
     if (!connected.fd) {
         const char* const what = connected.error == ECONNREFUSED ? ": its process has died"
                                  : connected.error == EACCES
@@ -292,7 +302,6 @@ Result<std::string> ask_socket(const std::string& path, std::string_view line, s
                                                              : "";
         return failure(fmt::format("{}: {}{}", path, words(connected.error), what));
     }
-    const Clock::time_point deadline = Clock::now() + patience;
     if (const Result<void> sent = send_all(connected.fd.get(), std::string(line) + '\n', deadline); !sent) {
         return failure(path + ": " + sent.error().message);
     }

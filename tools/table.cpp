@@ -13,7 +13,7 @@ namespace {
 
 // `-` stands for a number that there is not.
 bool is_number(const std::string& cell) {
-    return cell == "-" || (!cell.empty() && cell.find_first_not_of("0123456789.") == std::string::npos);
+    return cell == "-" || (!cell.empty() && cell.find_first_not_of("0123456789") == std::string::npos);
 }
 
 }  // namespace

@@ -7,11 +7,11 @@ namespace {
 
 TEST(Table, AlignsWordsToTheLeftAndNumbersToTheRight) {
     Table table({"PEER", "SENT", "SRTT"});
-    table.add({"b", "7", "21.3us"});
+    table.add({"10.0.0.2", "7", "21.3us"});
     table.add({"long-name", "12345", ""});
     EXPECT_EQ(table.text(),
               "PEER        SENT  SRTT\n"
-              "b              7  21.3us\n"
+              "10.0.0.2       7  21.3us\n"
               "long-name  12345  -\n");
 }
 
