@@ -152,12 +152,13 @@ void ControlThread::obey(Time now, ControlRequest& request) {
                 return snapshots_.want(std::move(request.answer));
         }
     }
+    publish_view();
     if (request.answer != nullptr) {
         request.answer->give(refused ? Result<Report>(*refused) : make_report_(nullptr));
     }
 }
 
-/// Before the commands that tell the worker of it: who has heard of a view finds it.
+/// Before an answer and before the commands that tell the worker of it: who has heard of a view finds it.
 void ControlThread::publish_view() {
     if (view_.id != controller_.view().id) {
         const std::lock_guard lock(view_mutex_);
