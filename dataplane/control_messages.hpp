@@ -19,6 +19,8 @@ namespace bowline::dataplane {
 using PeerIndex = std::uint16_t;
 inline constexpr PeerIndex kNoPeer = 0xFFFF;
 
+struct WorkerSnapshot;
+
 /// Each peer has two slots in the worker's table of associations, so that one that is being made stands beside the one
 /// in use: slot = 2 * peer + (0 or 1).
 constexpr PeerIndex peer_of_slot(std::uint16_t slot) { return static_cast<PeerIndex>(slot / 2); }
@@ -76,6 +78,7 @@ struct Command {
         heartbeat,          ///< peer: say that we live, and where we are
         probe,              ///< peer: ask for an ack at once
         send_close,         ///< peer: tell it that we stop (CLOSE)
+        snapshot,           ///< snapshot: copy the figures of its piece of the peers
     };
 
     Kind kind = Kind::release_packet;
@@ -84,6 +87,7 @@ struct Command {
     std::uint32_t packet_bytes = 0;
     std::uint64_t number = 0;
     protocol::Packet* packet = nullptr;
+    WorkerSnapshot* snapshot = nullptr;
     Association association;
     protocol::wire::Endpoints endpoints;
     ControlFrame frame;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataplane/connection_snapshot.hpp"
 #include "dataplane/control_messages.hpp"
 #include "dataplane/deadline_wheel.hpp"
 #include "dataplane/offer.hpp"
@@ -107,6 +108,8 @@ public:
     }
     [[nodiscard]] std::uint64_t strays(protocol::wire::Stray s) const { return strays_[static_cast<std::size_t>(s)]; }
     [[nodiscard]] std::uint64_t data_packets() const { return data_packets_; }
+    /// Copies the worker's own figures and those of `count` peers from `first` on.
+    void copy_figures(WorkerSnapshot& out, std::size_t first, std::size_t count) const;
 
     void check_invariants() const;
 
@@ -164,6 +167,7 @@ private:
     void push_event(Peer& peer, PeerEvent event);
     void transmit_frame(protocol::Time now, const ControlFrame& frame);
     void send_close(protocol::Time now, Peer& peer, protocol::wire::CloseReason reason);
+    static void copy_peer(const Peer& peer, ConnectionSnapshot& out);
 
     // views (worker_views.hpp)
     void admit(protocol::Time now, Peer& peer);
@@ -269,4 +273,5 @@ private:
 #include "dataplane/worker_pack.hpp"       // IWYU pragma: export
 #include "dataplane/worker_receive.hpp"    // IWYU pragma: export
 #include "dataplane/worker_send.hpp"       // IWYU pragma: export
+#include "dataplane/worker_snapshot.hpp"   // IWYU pragma: export
 #include "dataplane/worker_views.hpp"      // IWYU pragma: export

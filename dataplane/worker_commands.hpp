@@ -157,6 +157,10 @@ void Worker<P>::apply(protocol::Time now, const Command& command) {
                 }
             }
             break;
+        case Command::Kind::snapshot:
+            copy_figures(*command.snapshot, command.snapshot->first, WorkerSnapshot::kPiece);
+            command.snapshot->filled.store(true, std::memory_order_release);
+            break;
     }
 }
 

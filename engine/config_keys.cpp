@@ -31,6 +31,11 @@ constexpr std::array kLogLevels = {"error"sv, "warning"sv, "info"sv, "debug"sv};
 
 bool is_device(std::string_view text) { return !text.empty() && text.find_first_of(" \t\n") == std::string_view::npos; }
 bool is_gateway(std::string_view text) { return text.empty() || Ipv4Address::parse(text).has_value(); }
+bool is_control_socket(std::string_view text) {
+    const bool is_path = text.find('/') != std::string_view::npos && text.back() != '/' && text.size() <= 107 &&
+                         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c != '\x7f'; });
+    return text == "auto" || text == "none" || is_path;
+}
 bool is_network(std::string_view text) { return Ipv4Network::parse(text).has_value(); }
 
 struct Range {
@@ -100,6 +105,12 @@ const std::array kKeys = {
     or_zero(number("packet_pool", &Config::packet_pool, {512, 16777216},
                    "Packets in the pool that sends and receives. 0: what windows and peers need.")),
     choice("log_level", &Config::log_level, kLogLevels, "The least that is logged."),
+    text(
+        "control_socket", &Config::control_socket, is_control_socket,
+        "auto, none or the path of a Unix socket, with a '/', 107 bytes at most",
+        "Where `bowline ctl` reaches this process. `auto`: `bowline node` listens at NAME.sock in /run/bowline, or, if "
+        "that cannot be written, in $XDG_RUNTIME_DIR/bowline or /tmp/bowline-UID; other commands do not listen. A "
+        "path: every command that runs an engine listens there. `none`: none does."),
     power_of_two(
         number("window", &Config::window, {2, 16384},
                "Packets in flight to a peer, and places in the ring that receives from it. Bandwidth times round "

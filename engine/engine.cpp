@@ -3,7 +3,9 @@
 #include <cstring>
 #include <new>
 
+#include "engine/admin.hpp"
 #include "engine/state.hpp"
+#include "engine/view_names.hpp"
 
 namespace bowline {
 
@@ -148,6 +150,24 @@ PeerStatus Peer::status() const {
     return status;
 }
 
+namespace {
+
+Result<void> ask_of_peer(PeerState& peer, engine::ControlRequest::Kind kind) {
+    if (peer.index >= peer.engine->config.peers.size()) {
+        return Error{Error::Kind::misuse, "'" + peer.name + "' is this node itself: there is no connection to it"};
+    }
+    engine::ControlRequest request;
+    request.kind = kind;
+    request.peer = peer.index;
+    return peer.engine->post(std::move(request));
+}
+
+}  // namespace
+
+Result<void> Peer::close() { return ask_of_peer(*state_, engine::ControlRequest::Kind::close); }
+Result<void> Peer::rotate() { return ask_of_peer(*state_, engine::ControlRequest::Kind::rotate); }
+Result<void> Peer::forget() { return ask_of_peer(*state_, engine::ControlRequest::Kind::forget); }
+
 // — Claim —
 
 Claim::~Claim() = default;  // nothing was published: what is not committed never was
@@ -290,27 +310,48 @@ bool Engine::stop_done() {
 void Engine::finish_stop() { state_->tear_down(); }
 
 std::vector<Counter> Engine::counters() const {
-    std::vector<Counter> counters;
     if (state_->worker == nullptr || !state_->on_owner_thread()) {
-        return counters;
+        return {};
     }
-    counters = state_->is_dedicated() ? state_->take_snapshot().named : detail::counters_of(*state_->worker);
-    state_->controller->counters().for_each([&](const char* group, const char* name, std::uint64_t value) {
-        counters.push_back({std::string(group) + "_" + name, value});
-    });
-    const dataplane::dpdk::DeviceStats stats = state_->device->stats();
-    counters.push_back({"device_rx_packets", stats.rx_packets});
-    counters.push_back({"device_tx_packets", stats.tx_packets});
-    counters.push_back({"device_rx_missed", stats.rx_missed});
-    counters.push_back({"device_rx_errors", stats.rx_errors});
-    counters.push_back({"device_tx_errors", stats.tx_errors});
-    counters.push_back({"device_rx_no_buffer", stats.rx_no_buffer});
-    for (const dataplane::dpdk::NamedCounter& counter : dataplane::dpdk::kPortCounters) {
-        counters.push_back({std::string(counter.name), state_->port->counters().*counter.value});
+    if (state_->is_dedicated()) {
+        return state_->counters_with(state_->take_snapshot().figures);
     }
-    return counters;
+    dataplane::WorkerSnapshot figures(state_->worker->peer_count());
+    state_->worker->copy_figures(figures, 0, figures.peers.size());
+    return state_->counters_with(figures);
+}
+
+Result<void> Engine::install_view(std::span<const std::string_view> names) {
+    Result<std::vector<dataplane::PeerIndex>> peers = engine::resolve_view(state_->config, names);
+    if (!peers) {
+        return peers.error();
+    }
+    engine::ControlRequest request;
+    request.kind = engine::ControlRequest::Kind::install_view;
+    request.peers = *std::move(peers);
+    return state_->post(std::move(request));
+}
+
+View Engine::view() const {
+    View view;
+    view.self = state_->config.name;
+    if (!state_->on_owner_thread()) {
+        return view;
+    }
+    const control::View known = state_->control->view();
+    view.id = known.id;
+    for (const dataplane::PeerIndex index : known.peers) {
+        const PeerState& peer = *state_->peers[index];
+        view.members.push_back({.name = peer.name,
+                                .address = state_->config.peers[index].address,
+                                .incarnation = peer.incarnation,
+                                .up = peer.up});
+    }
+    return view;
 }
 
 std::string Engine::describe() const { return state_->description; }
+
+engine::Admin& engine::admin_of(Engine& engine) { return *engine.state_->admin; }
 
 }  // namespace bowline

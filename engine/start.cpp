@@ -216,6 +216,7 @@ Result<Engine> Engine::start(const Config& config) {
     }
 
     const std::uint64_t incarnation = new_incarnation();
+    state->incarnation = incarnation;
     const auto peer_count = static_cast<std::uint16_t>(config.peers.size());
     state->port = std::make_unique<dataplane::dpdk::DpdkPort>(*state->device);
     state->commands = std::make_unique<dataplane::SpscRing<dataplane::Command>>(kCommands);
@@ -243,11 +244,15 @@ Result<Engine> Engine::start(const Config& config) {
         }
     }
     make_controller(*state, wconfig, incarnation, make_sink(logger));
-    state->control = std::make_unique<engine::ControlThread>(*state->controller, *state->device, *state->commands,
-                                                             *state->notices, state->clock);
+    state->figures = std::make_unique<dataplane::WorkerSnapshot>(state->worker->peer_count());
+    state->control = std::make_unique<engine::ControlThread>(
+        *state->controller, *state->device, *state->commands, *state->notices, state->clock, *state->figures,
+        [raw = state.get()](const dataplane::WorkerSnapshot* f) { return raw->make_report(f); });
+    state->admin = std::make_unique<engine::Admin>(state->config, *state->control);
     state->items.reserve(kItemsMax);
     state->events.reserve(kItemsMax);
-    state->snapshot.peers.resize(state->peers.size());
+    state->snapshot = std::make_unique<detail::Snapshot>(state->peers.size());
+    state->snapshot->peers.resize(state->peers.size());
     state->description = describe_state(*state, *eal, wconfig.write_checksums);
     logger->info(state->description);
 

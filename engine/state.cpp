@@ -56,6 +56,7 @@ void EngineState::add_event(PeerIndex index, const PeerEvent& event) {
         case PeerEvent::Kind::up:
             out.kind = Event::Kind::peer_up;
             peer.up = true;
+            peer.incarnation = event.first;
             break;
         case PeerEvent::Kind::down:
             out.kind = Event::Kind::peer_down;
@@ -162,11 +163,11 @@ void EngineState::run_dedicated() {
 }
 
 void EngineState::fill_snapshot() {
-    for (std::size_t i = 0; i < snapshot.peers.size(); ++i) {
-        snapshot.peers[i] = detail::status_of(*worker, static_cast<PeerIndex>(i));
+    for (std::size_t i = 0; i < snapshot->peers.size(); ++i) {
+        snapshot->peers[i] = detail::status_of(*worker, static_cast<PeerIndex>(i));
     }
-    snapshot.named = counters_of(*worker);
-    snapshot.drained = worker->drained();
+    worker->copy_figures(snapshot->figures, 0, worker->peer_count());
+    snapshot->drained = worker->drained();
 }
 
 const Snapshot& EngineState::take_snapshot() {
@@ -176,7 +177,24 @@ const Snapshot& EngineState::take_snapshot() {
             std::this_thread::yield();  // the worker's next turn answers
         }
     }
-    return snapshot;
+    return *snapshot;
+}
+
+Result<void> EngineState::post(engine::ControlRequest request) {
+    if (!on_owner_thread()) {
+        return Error{Error::Kind::misuse, "called from a thread that does not own this engine"};
+    }
+    const bool running = stop == Stop::running;
+    const auto posted = running ? control->post(std::move(request)) : engine::ControlInbox::Posted::closed;
+    switch (posted) {
+        case engine::ControlInbox::Posted::yes:
+            return {};
+        case engine::ControlInbox::Posted::full:
+            return Error{Error::Kind::system, "too many requests wait for the engine already: poll and ask again"};
+        case engine::ControlInbox::Posted::closed:
+            break;
+    }
+    return Error{Error::Kind::misuse, "the engine stops or has stopped"};
 }
 
 // — stopping —
@@ -238,7 +256,6 @@ void EngineState::tear_down() {
             notices->pop();
         }
     }
-    control.reset();
     controller.reset();
     application.reset();
     worker.reset();
@@ -267,30 +284,78 @@ PeerStatus status_of(const EngineWorker& worker, PeerIndex index) {
     return status;
 }
 
-std::vector<Counter> counters_of(const EngineWorker& worker) {
+std::vector<Counter> EngineState::counters_with(const dataplane::WorkerSnapshot& worker_figures) const {
+    std::vector<Counter> counters = counters_of(worker_figures);
+    controller->counters().for_each([&](const char* group, const char* name, std::uint64_t value) {
+        counters.push_back({std::string(group) + "_" + name, value});
+    });
+    counters.push_back({"control_requests_refused", control->requests_refused()});
+    const dataplane::dpdk::DeviceStats stats = device->stats();
+    counters.push_back({"device_rx_packets", stats.rx_packets});
+    counters.push_back({"device_tx_packets", stats.tx_packets});
+    counters.push_back({"device_rx_missed", stats.rx_missed});
+    counters.push_back({"device_rx_errors", stats.rx_errors});
+    counters.push_back({"device_tx_errors", stats.tx_errors});
+    counters.push_back({"device_rx_no_buffer", stats.rx_no_buffer});
+    for (const dataplane::dpdk::NamedCounter& counter : dataplane::dpdk::kPortCounters) {
+        counters.push_back({std::string(counter.name), port->counters().*counter.value});
+    }
+    return counters;
+}
+
+/// On the control thread.
+engine::Report EngineState::make_report(const dataplane::WorkerSnapshot* worker_figures) const {
+    engine::Report report;
+    report.name = config.name;
+    report.address = config.address;
+    report.incarnation = incarnation;
+    report.external_views = config.views == Config::Views::external;
+    report.view_id = controller->view().id;
+    for (std::size_t i = 0; i < config.peers.size(); ++i) {
+        const auto index = static_cast<PeerIndex>(i);
+        engine::PeerReport& peer = report.peers.emplace_back();
+        peer.name = config.peers[i].name;
+        peer.address = config.peers[i].address;
+        peer.associated = controller->associated(index);
+        peer.incarnation = peer.associated ? controller->handshake(index).agreement().peer.incarnation : 0;
+        if (worker_figures != nullptr) {
+            peer.connection = worker_figures->peers[i];
+        }
+    }
+    for (const PeerIndex member : controller->view().peers) {
+        report.peers[member].in_view = true;
+    }
+    if (worker_figures != nullptr) {
+        report.counters = counters_with(*worker_figures);
+    }
+    return report;
+}
+
+std::vector<Counter> counters_of(const dataplane::WorkerSnapshot& figures) {
     std::vector<Counter> out;
     for (const auto& counter : dataplane::kWorkerCounterNames) {
-        out.push_back({counter.name, worker.counters().*counter.value});
+        out.push_back({counter.name, figures.counters.*counter.value});
     }
     const auto sum = [&](const auto& names, auto counters_of_peer) {
         for (const auto& counter : names) {
             std::uint64_t value = 0;
-            for (std::size_t i = 0; i < worker.peer_count(); ++i) {
-                value += counters_of_peer(worker.peer(static_cast<PeerIndex>(i))).*counter.value;
+            for (const dataplane::ConnectionSnapshot& peer : figures.peers) {
+                value += counters_of_peer(peer).*counter.value;
             }
             out.push_back({counter.name, value});
         }
     };
-    sum(dataplane::kSendCounterNames, [](const dataplane::Peer& peer) { return peer.send.counters(); });
-    sum(dataplane::kReceiveCounterNames, [](const dataplane::Peer& peer) { return peer.receive.counters(); });
+    sum(dataplane::kSendCounterNames, [](const dataplane::ConnectionSnapshot& peer) { return peer.send.counters; });
+    sum(dataplane::kReceiveCounterNames,
+        [](const dataplane::ConnectionSnapshot& peer) { return peer.receive.counters; });
     for (std::size_t i = 1; i < protocol::wire::kDecodeErrors; ++i) {
         const auto error = static_cast<protocol::wire::DecodeError>(i);
         out.push_back(
-            {std::string(dataplane::kMalformedPrefix) + protocol::wire::name_of(error), worker.decode_errors(error)});
+            {std::string(dataplane::kMalformedPrefix) + protocol::wire::name_of(error), figures.decode_errors[i]});
     }
     for (std::size_t i = 1; i < protocol::wire::kStrays; ++i) {
         const auto stray = static_cast<protocol::wire::Stray>(i);
-        out.push_back({std::string(dataplane::kStrayPrefix) + protocol::wire::name_of(stray), worker.strays(stray)});
+        out.push_back({std::string(dataplane::kStrayPrefix) + protocol::wire::name_of(stray), figures.strays[i]});
     }
     return out;
 }

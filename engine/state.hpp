@@ -9,14 +9,17 @@
 
 #include "bowline/engine.hpp"
 #include "control/controller.hpp"
+#include "dataplane/connection_snapshot.hpp"
 #include "dataplane/doorbells.hpp"
 #include "dataplane/dpdk/device.hpp"
 #include "dataplane/dpdk/dpdk_port.hpp"
 #include "dataplane/dpdk/eal.hpp"
 #include "dataplane/remote_application.hpp"
 #include "dataplane/worker.hpp"
+#include "engine/admin.hpp"
 #include "engine/clock.hpp"
 #include "engine/control_thread.hpp"
+#include "engine/report.hpp"
 #include "engine/sizing.hpp"
 
 namespace bowline::detail {
@@ -30,14 +33,15 @@ struct PeerState {
     std::string name;
     std::uint64_t accepted = 0;  ///< number of the last message
     std::uint64_t delivered = 0;
-    bool up = false;  ///< as the application has been told
+    std::uint64_t incarnation = 0;  ///< the latest that the application has been told
+    bool up = false;                ///< as the application has been told
 };
 
 /// A dedicated worker's figures, copied by it when asked: they are its own.
 struct Snapshot {
+    explicit Snapshot(std::size_t peer_count) : figures(peer_count) {}
     std::vector<PeerStatus> peers;
-    dataplane::WorkerCounters counters;
-    std::vector<Counter> named;
+    dataplane::WorkerSnapshot figures;
     bool drained = false;
 };
 
@@ -68,9 +72,12 @@ struct EngineState {
     std::unique_ptr<dataplane::SpscRing<dataplane::Command>> commands;
     std::unique_ptr<dataplane::SpscRing<dataplane::Notice>> notices;
     std::vector<dataplane::PeerActivity> activity;
-    std::unique_ptr<EngineWorker> worker;             ///< owner: the worker's thread
-    std::unique_ptr<control::Controller> controller;  ///< owner: the control thread
-    std::unique_ptr<engine::ControlThread> control;
+    std::unique_ptr<EngineWorker> worker;                ///< owner: the worker's thread
+    std::unique_ptr<control::Controller> controller;     ///< owner: the control thread
+    std::unique_ptr<dataplane::WorkerSnapshot> figures;  ///< owner: the control thread, by turns with the worker
+    std::unique_ptr<engine::ControlThread> control;      ///< joined at the end, and gone with this: others may hold it
+    std::unique_ptr<engine::Admin> admin;                ///< any thread
+    std::uint64_t incarnation = 0;                       ///< of this process
     std::vector<std::unique_ptr<PeerState>> peers;
     std::string description;
 
@@ -91,7 +98,7 @@ struct EngineState {
     std::atomic<bool> report_asked{false};
     std::atomic<bool> report_done{false};
     std::atomic<bool> snapshot_asked{false};
-    Snapshot snapshot;  ///< the worker's while snapshot_asked, the owner's else
+    std::unique_ptr<Snapshot> snapshot;  ///< the worker's while snapshot_asked, the owner's else
 
     // stopping
     enum class Stop : std::uint8_t { running, draining, saying_farewell, reporting, done };
@@ -105,6 +112,11 @@ struct EngineState {
     [[nodiscard]] bool drained();
     std::span<const Item> begin_poll(std::size_t limit);
     void end_poll();
+    /// Queues a request for the control thread; see ControlInbox.
+    Result<void> post(engine::ControlRequest request);
+    [[nodiscard]] engine::Report make_report(const dataplane::WorkerSnapshot* figures) const;
+    /// The named counters of the whole engine, with the worker's figures as of `figures`.
+    [[nodiscard]] std::vector<Counter> counters_with(const dataplane::WorkerSnapshot& figures) const;
     void step_stop();
     void tear_down();
 
@@ -115,6 +127,6 @@ private:
 };
 
 PeerStatus status_of(const EngineWorker& worker, dataplane::PeerIndex index);
-std::vector<Counter> counters_of(const EngineWorker& worker);
+std::vector<Counter> counters_of(const dataplane::WorkerSnapshot& figures);
 
 }  // namespace bowline::detail

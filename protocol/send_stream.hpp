@@ -181,6 +181,9 @@ public:
     [[nodiscard]] std::uint64_t given_up_first() const { return given_up_first_; }
     [[nodiscard]] std::uint64_t given_up_last() const { return given_up_last_; }
     [[nodiscard]] std::uint64_t in_flight_pkts() const { return loss_.in_flight_pkts(); }
+    [[nodiscard]] std::uint64_t lost_pkts() const { return loss_.lost_pkts(); }
+    [[nodiscard]] std::uint32_t cwnd_pkts() const { return congestion_.cwnd_pkts(); }
+    [[nodiscard]] Duration rto() const { return rtt_.rto(peer_ack_delay_); }
     [[nodiscard]] const Rtt& rtt() const { return rtt_; }
     void sample_rtt(Duration rtt) { rtt_.sample(rtt); }
     [[nodiscard]] const SendCounters& counters() const { return counters_; }

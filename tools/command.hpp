@@ -19,6 +19,7 @@ void add_ping(CLI::App& root, Run& chosen);
 void add_sink(CLI::App& root, Run& chosen);
 void add_flood(CLI::App& root, Run& chosen);
 void add_node(CLI::App& root, Run& chosen);
+void add_ctl(CLI::App& root, Run& chosen);
 void add_devices(CLI::App& root, Run& chosen);
 void add_sim(CLI::App& root, Run& chosen);
 void add_keys(CLI::App& root, Run& chosen);

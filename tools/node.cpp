@@ -19,24 +19,29 @@ struct NodeOptions {
 // Prints what happens, a line an event, at once.
 class EventPrinter {
 public:
-    explicit EventPrinter(bool json) : json_(json) {}
+    EventPrinter(bool json, const Session& session) : json_(json), session_(session) {}
 
-    void started(const Session& session) {
+    void started() {
+        const std::string socket = session_.control != nullptr ? session_.control->path() : "";
         if (json_) {
             print({{"event", "started"},
-                   {"name", session.config.name},
-                   {"address", session.config.address},
-                   {"device", session.engine.describe()}});
+                   {"name", session_.config.name},
+                   {"address", session_.config.address},
+                   {"device", session_.engine.describe()},
+                   {"control_socket", socket}});
         } else {
-            print(fmt::format("{} has started: {}", session.config.address, session.engine.describe()));
+            print(fmt::format("{} has started: {}", session_.config.address, session_.engine.describe()));
+            if (!socket.empty()) {
+                print(fmt::format("`bowline ctl --socket {}` reaches this node", socket));
+            }
         }
     }
 
-    void stopped(const Session& session) {
+    void stopped() {
         if (json_) {
             print({{"event", "stopped"}, {"messages", messages_}, {"bytes", bytes_}});
         } else {
-            print(fmt::format("'{}' has stopped; {} messages of {} bytes together had come", session.config.name,
+            print(fmt::format("'{}' has stopped; {} messages of {} bytes together had come", session_.config.name,
                               messages_, bytes_));
         }
     }
@@ -47,14 +52,15 @@ public:
     }
 
     void on_event(const Event& event) {
+        if (event.kind == Event::Kind::view_changed) {
+            on_view(event.first);
+            return;
+        }
         if (!json_) {
             print(describe(event));
             return;
         }
-        nlohmann::ordered_json line = {{"event", to_string(event.kind)}};
-        if (event.kind != Event::Kind::view_changed) {
-            line["peer"] = event.peer.name();
-        }
+        nlohmann::ordered_json line = {{"event", to_string(event.kind)}, {"peer", event.peer.name()}};
         if (event.kind == Event::Kind::peer_down) {
             line["down"] = to_string(event.down);
         }
@@ -69,6 +75,27 @@ public:
     }
 
 private:
+    // The view may have been replaced since: its members are those of the id that is printed with them.
+    void on_view(std::uint64_t id) {
+        const View view = session_.engine.view();
+        nlohmann::ordered_json members = {view.self};
+        std::string list = view.self;
+        for (const ViewMember& member : view.members) {
+            members.push_back(member.name);
+            list += ", " + member.name;
+        }
+        if (json_) {
+            print({{"event", to_string(Event::Kind::view_changed)},
+                   {"view", id},
+                   {"newest", view.id},
+                   {"members", std::move(members)}});
+        } else if (view.id == id) {
+            print(fmt::format("view {} is in force: {}", id, list));
+        } else {
+            print(fmt::format("view {} is in force; the newest is {}: {}", id, view.id, list));
+        }
+    }
+
     static std::int64_t now_ns() {
         return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();
@@ -86,30 +113,34 @@ private:
     }
 
     bool json_;
+    const Session& session_;
     std::uint64_t messages_ = 0;
     std::uint64_t bytes_ = 0;
 };
 
 Result<void> run(const NodeOptions& options) {
-    Result<Session> session = start_session(options.common);
+    Result<Session> session = start_session(options.common, ControlSocket::by_default);
     if (!session) {
         return session.error();
     }
-    EventPrinter printer(options.common.json);
-    printer.started(*session);
+    EventPrinter printer(options.common.json, *session);
+    printer.started();
     IdleBackoff idle;
     while (!stop_requested()) {
         idle.turn(session->engine.poll(printer));
     }
     session->engine.stop(printer);
-    printer.stopped(*session);
+    printer.stopped();
     return {};
 }
 
 void bind(CLI::App& command, NodeOptions& options) {
     bind_common(command, options.common);
     bind_json(command, options.common.json);
-    command.footer("Runs until SIGINT or SIGTERM. Messages are taken and counted.");
+    command.footer(
+        "Runs until SIGINT or SIGTERM, or `bowline ctl stop`. Messages are taken and counted. `bowline ctl` reaches "
+        "it\n"
+        "by its control socket: see -o control_socket in docs/CONFIGURATION.md.");
 }
 
 }  // namespace

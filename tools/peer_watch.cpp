@@ -40,9 +40,9 @@ std::string describe(const Event& event) {
         case Event::Kind::gap:
             return fmt::format("messages {}..{} from '{}' were given up by it", event.first, event.last, name);
         case Event::Kind::view_changed:
-            break;
+            return fmt::format("view {} is in force", event.first);
     }
-    return "the view has changed";
+    return "";
 }
 
 void PeerWatch::on_event(const Event& event) {

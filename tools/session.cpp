@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "engine/admin.hpp"
 #include "engine/config_keys.hpp"
 #include "protocol/settings_text.hpp"
+#include "tools/control_desk.hpp"
 #include "tools/cpu.hpp"
 
 namespace bowline::tools {
@@ -34,22 +36,33 @@ Result<void> require_peer(const Config& config, const std::string& name) {
     return usage_error(std::move(message));
 }
 
-Result<Session> start(const CommonOptions& options, Config config) {
+Result<Session> start(const CommonOptions& options, Config config,
+                      ControlSocket socket = ControlSocket::only_if_named) {
     if (options.cpu) {
         if (Result<void> usable = check_cpu(*options.cpu); !usable) {
             return usable.error();
         }
     }
+    // First, since it tells at once that this node runs already.
+    Result<std::unique_ptr<ControlServer>> control = open_control(config, socket == ControlSocket::by_default);
+    if (!control) {
+        return control.error();
+    }
     Result<Engine> engine = Engine::start(config);
     if (!engine) {
         return engine.error();
     }
+    // Before this thread is pinned: its children are pinned with it.
+    if (*control != nullptr) {
+        serve_control(**control, engine::admin_of(*engine));
+    }
     if (options.cpu) {
         if (Result<void> pinned = pin_this_thread(*options.cpu); !pinned) {
+            control->reset();  // it uses the engine
             return pinned.error();
         }
     }
-    return Session{std::move(config), *std::move(engine)};
+    return Session{std::move(config), *std::move(engine), *std::move(control)};
 }
 
 // What the engine counted while it tried to reach its peers: the totals, and what has happened at all of the rest.
@@ -117,9 +130,9 @@ Result<void> still_well(const PeerWatch& watch, Duration patience, std::string_v
     return stop_requested() ? Result<void>(interrupted_error(what)) : Result<void>();
 }
 
-Result<Session> start_session(const CommonOptions& options) {
+Result<Session> start_session(const CommonOptions& options, ControlSocket control) {
     Result<Config> config = options.config();
-    return config ? start(options, *std::move(config)) : Result<Session>(config.error());
+    return config ? start(options, *std::move(config), control) : Result<Session>(config.error());
 }
 
 Result<Session> start_session(const CommonOptions& options, const std::string& name, std::uint64_t size,

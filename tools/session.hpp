@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "bowline/config.hpp"
 #include "bowline/engine.hpp"
 #include "bowline/result.hpp"
+#include "tools/control_server.hpp"
 #include "tools/idle.hpp"
 #include "tools/options.hpp"
 #include "tools/peer_watch.hpp"
@@ -22,10 +24,14 @@ namespace bowline::tools {
 struct Session {
     Config config;
     Engine engine;
+    std::unique_ptr<ControlServer> control;  ///< `bowline ctl`; nullptr: none. Gone before the engine is
 };
 
+/// Whether `control_socket = auto` means a socket.
+enum class ControlSocket : std::uint8_t { only_if_named, by_default };
+
 /// Starts the engine, and pins the calling thread if that is asked for.
-Result<Session> start_session(const CommonOptions& options);
+Result<Session> start_session(const CommonOptions& options, ControlSocket control = ControlSocket::only_if_named);
 
 /// The same for a subcommand that works with the one peer `name` and sends it messages of up to `size` bytes (by its
 /// --size option) and `overhead`. That the peer is configured and message_max allows the size is found out before

@@ -8,9 +8,12 @@ namespace bowline::tools {
 namespace {
 
 std::atomic<int> stop_signals{0};
-static_assert(std::atomic<int>::is_always_lock_free, "counted by a signal handler");
+std::atomic<bool> stop_flag{false};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "written by a signal handler");
 
 void on_stop_signal(int signal) {
+    stop_flag.store(true, std::memory_order_relaxed);
     // Two may belong together (timeout(1) signals the process and its group); a third is impatience.
     if (stop_signals.fetch_add(1, std::memory_order_relaxed) >= 2) {
         std::signal(signal, SIG_DFL);
@@ -29,6 +32,8 @@ void catch_stop_signals() {
     std::signal(SIGPIPE, SIG_IGN);
 }
 
-bool stop_requested() { return stop_signals.load(std::memory_order_relaxed) != 0; }
+void request_stop() { stop_flag.store(true, std::memory_order_relaxed); }
+
+bool stop_requested() { return stop_flag.load(std::memory_order_relaxed); }
 
 }  // namespace bowline::tools

@@ -6,7 +6,10 @@ namespace bowline::tools {
 /// with EPIPE). The third SIGINT or SIGTERM ends the process at once. Call once, before threads start.
 void catch_stop_signals();
 
-/// True once SIGINT or SIGTERM has come. Any thread; one load.
+/// Sets the stop flag, as a signal would. Any thread.
+void request_stop();
+
+/// True once SIGINT or SIGTERM has come, or request_stop() was called. Any thread; one load.
 bool stop_requested();
 
 }  // namespace bowline::tools

@@ -61,6 +61,8 @@ struct Config {
     std::uint32_t memory_mb = 0;        ///< DPDK's memory; 0: what the pools need
     std::uint32_t packet_pool = 0;      ///< packets; 0: from windows and peers
     std::string log_level = "warning";  ///< error, warning, info, debug
+    /// Where the commands of this tree listen for `bowline ctl`: a path, `auto` or `none`. The library itself does not.
+    std::string control_socket = "auto";
 
     // Protocol: durations in nanoseconds, sizes in packets or bytes as named.
     std::uint32_t window = 1024;             ///< packets in flight and in the receive ring, a power of two

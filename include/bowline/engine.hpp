@@ -17,6 +17,12 @@
 namespace bowline {
 
 class Engine;
+
+namespace engine {
+class Admin;
+Admin& admin_of(Engine& engine);
+}  // namespace engine
+
 class HeldMessage;
 class Message;
 
@@ -96,6 +102,18 @@ public:
     /// The largest size that try_claim grants, in bytes.
     [[nodiscard]] std::size_t claim_max() const;
 
+    // These three are asked of the control thread and return once the request is queued; what follows from it comes as
+    // events, if anything does. Errors: another thread's call, an engine that stops, too many requests under way.
+
+    /// Closes the connections with the peer, both directions, as if they had been idle for conn_expiry: the peer keeps
+    /// its place in the view, nothing is lost, and the next message opens a new connection without delay.
+    Result<void> close();
+    /// Gives the connection to the peer a new id, under which everything unacknowledged is sent again.
+    Result<void> rotate();
+    /// Drops the association with the peer and what is remembered of its stream. If it is met again, it may have to
+    /// report messages as uncertain that it had sent and of which no acknowledgement had reached it.
+    Result<void> forget();
+
     [[nodiscard]] std::string_view name() const;
     [[nodiscard]] PeerStatus status() const;
 
@@ -167,13 +185,20 @@ enum class Certainty : std::uint8_t {
 
 struct Event {
     enum class Kind : std::uint8_t {
-        peer_up,      ///< associated: messages flow
-        peer_down,    ///< `down` says why
-        undelivered,  ///< messages first..last to this peer, with `certainty`
-        gap,          ///< messages first..last from this peer were given up by it
-        view_changed,
+        peer_up,       ///< associated: messages flow
+        peer_down,     ///< `down` says why
+        undelivered,   ///< messages first..last to this peer, with `certainty`
+        gap,           ///< messages first..last from this peer were given up by it
+        view_changed,  ///< a view is in force from here on, `first` is its id; see Engine::view(). `peer`: this node
     };
-    enum class Down : std::uint8_t { none, stopped, silent, restarted, gave_up, excluded };
+    enum class Down : std::uint8_t {
+        none,
+        stopped,    ///< it has stopped in order
+        silent,     ///< nothing has come from it for suspect_after
+        restarted,  ///< another process has taken its place
+        gave_up,    ///< it has acknowledged nothing for give_up
+        excluded,   ///< it is not in the view that has been installed
+    };
 
     Kind kind = Kind::peer_up;
     Peer peer;
@@ -185,6 +210,21 @@ struct Event {
 const char* to_string(Event::Kind kind);
 const char* to_string(Event::Down down);
 const char* to_string(Certainty certainty);
+
+/// A node that is in the view, as this node knows it.
+struct ViewMember {
+    std::string name;
+    std::string address;            ///< A.B.C.D
+    std::uint64_t incarnation = 0;  ///< of its process, as last met; 0: never met
+    bool up = false;                ///< as the latest event said
+};
+
+/// The members of the cluster as this node sees them. Another node's view may differ.
+struct View {
+    std::uint64_t id = 0;             ///< grows with each view of this node
+    std::string self;                 ///< this node's name: always a member
+    std::vector<ViewMember> members;  ///< the others, in order
+};
 
 /// One figure of the engine's.
 struct Counter {
@@ -211,6 +251,16 @@ public:
     Result<Peer> peer(std::string_view name) const;
     [[nodiscard]] std::vector<Peer> peers() const;
 
+    /// Makes these nodes, and this one, whose name may be among them or not, the members of the view. With `views =
+    /// "external"` only. Returns once the request is queued, without waiting for anything: the control thread makes it
+    /// so, and Event::view_changed tells when; peers that left go down (`excluded`) and those that came are greeted.
+    /// Errors: a name that is not configured, or comes twice; `views = "static"`; another thread's call; an engine that
+    /// stops; too many requests under way.
+    Result<void> install_view(std::span<const std::string_view> names);
+    /// The view in force, which may be newer than the latest Event::view_changed. For people and tests; it locks for a
+    /// moment. Without members from another thread than the owner's.
+    [[nodiscard]] View view() const;
+
     /// Takes a turn and hands what has arrived to `handler`, at most `limit` items, in order:
     /// `handler.on_message(const Message&)` and `handler.on_event(const Event&)`. The handler may send, not poll.
     /// Returns how many items there were; 0 from a thread that is not the owner.
@@ -229,6 +279,7 @@ public:
     [[nodiscard]] std::string describe() const;
 
 private:
+    friend engine::Admin& engine::admin_of(Engine& engine);
     explicit Engine(std::unique_ptr<detail::EngineState> state);
     std::span<const detail::Item> begin_poll(std::size_t limit);
     void end_poll();

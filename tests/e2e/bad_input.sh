@@ -61,10 +61,19 @@ expect 2 'time' "$BOWLINE" flood "${good[@]}" b --time yesterday
 expect 2 'nobody; peer' "$BOWLINE" ping "${good[@]}" nobody
 expect 2 'nobody; peer' "$BOWLINE" cat "${good[@]}" --to nobody
 expect 0 '' "$BOWLINE" --help
-for subcommand in cat echo ping sink flood node devices; do
+for subcommand in cat echo ping sink flood node ctl devices; do
     expect 0 '' "$BOWLINE" "$subcommand" --help
     [[ -s $work/case.out ]] || fail "bowline $subcommand --help prints nothing"
 done
+
+step "asking a node that is not there"
+expect 2 'subcommand|command' "$BOWLINE" ctl
+expect 2 'frobnicate' "$BOWLINE" ctl frobnicate
+expect 2 'NAME|peer' "$BOWLINE" ctl rotate
+expect 2 'excludes' "$BOWLINE" ctl --name a --socket "$work/a.sock" peers
+expect 1 'nowhere.sock; no node listens here' "$BOWLINE" ctl --socket "$work/nowhere.sock" peers
+expect 2 'control_socket; auto; path' "$BOWLINE" node "${good[@]}" -o control_socket=somewhere
+expect 1 'nowhere/a.sock|nowhere; folder' "$BOWLINE" node "${good[@]}" -o control_socket="$work/nowhere/a.sock"
 
 step "configuration on the command line"
 expect 2 'windoww; window' "$BOWLINE" node "${good[@]}" -o windoww=64
@@ -109,7 +118,8 @@ step "a device that another engine has"
 start owner on_memif b node
 wait_for 20 "the first engine's socket" test -S "$work/memif.sock"
 b_is "memif:$work/memif.sock,role=server"
-expect 1 'memif.sock; in use|busy|another' "$BOWLINE" node "${node_options[@]}"
+expect 1 'memif.sock; in use|busy|another' "$BOWLINE" node "${node_options[@]}" -o control_socket=none
+expect 1 'b.sock; another process listens here' "$BOWLINE" node "${node_options[@]}"
 running owner || fail "a second engine on its device ended the first"
 kill -TERM "${pids[owner]}"
 finish_ok owner 10

@@ -4,12 +4,12 @@
 address_a=10.77.0.1
 address_b=10.77.0.2
 
-# What a subcommand needs to be node a or b over a medium.
+# What a subcommand needs to be node a or b over a medium. `bowline ctl --socket $work/a.sock` reaches it.
 a_is() {
-    node_options=(--name a --address "$address_a/24" --peer "b=$address_b" --device "$1")
+    node_options=(--name a --address "$address_a/24" --peer "b=$address_b" --device "$1" -o "control_socket=$work/a.sock")
 }
 b_is() {
-    node_options=(--name b --address "$address_b/24" --peer "a=$address_a" --device "$1")
+    node_options=(--name b --address "$address_b/24" --peer "a=$address_a" --device "$1" -o "control_socket=$work/b.sock")
 }
 
 # on_memif a|b SUBCOMMAND ARGUMENTS…: this node over a memif socket in $work; b is the server.
