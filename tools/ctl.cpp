@@ -59,10 +59,12 @@ Result<std::string> socket_of(const CtlOptions& options) {
     if (!sockets.empty()) {
         return usage(fmt::format("no node '{}' listens here; there is: {}", options.name, listed(sockets)));
     }
-    return Error{
-        Error::Kind::system,
-        fmt::format("no node listens in {}: start one with `bowline node`, or name its socket with --socket PATH",
-                    fmt::join(folders, ", "))};
+    std::string looked_in;
+    for (const std::string& folder : folders) {
+        looked_in += (looked_in.empty() ? "" : ", ") + folder;
+    }
+    return Error{Error::Kind::system, "no node listens in " + looked_in +
+                                          ": start one with `bowline node`, or name its socket with --socket PATH"};
 }
 
 Result<void> run(const CtlOptions& options) {
