@@ -16,6 +16,7 @@
 #include "control/view.hpp"
 #include "dataplane/control_messages.hpp"
 #include "protocol/association.hpp"
+#include "protocol/inspector.hpp"
 #include "protocol/random.hpp"
 #include "protocol/ring_queue.hpp"
 #include "protocol/settings.hpp"
@@ -104,6 +105,7 @@ public:
     void check_invariants() const;
 
 private:
+    friend struct bowline::Inspector;
     struct Peer {
         PeerSpec spec;
         protocol::Handshake handshake;

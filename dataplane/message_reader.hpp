@@ -8,6 +8,7 @@
 #include "dataplane/peer_event.hpp"
 #include "dataplane/receive_ring.hpp"
 #include "dataplane/spsc_ring.hpp"
+#include "protocol/inspector.hpp"
 #include "protocol/packet.hpp"
 #include "protocol/wire/frame.hpp"
 
@@ -43,6 +44,7 @@ public:
     }
 
 private:
+    friend struct bowline::Inspector;
     /// One frame; false when it must wait for the next batch.
     template <typename OnMessage>
     bool take(const protocol::wire::Frame& frame, protocol::Packet* packet, std::size_t& count, OnMessage&& on_message);

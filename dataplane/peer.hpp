@@ -12,6 +12,7 @@
 #include "dataplane/peer_event.hpp"
 #include "dataplane/receive_ring.hpp"
 #include "dataplane/send_ring.hpp"
+#include "protocol/inspector.hpp"
 #include "protocol/receive_stream.hpp"
 #include "protocol/send_stream.hpp"
 #include "protocol/settings.hpp"
@@ -74,6 +75,7 @@ public:
     void reset() { about_ = 0; }
 
 private:
+    friend struct bowline::Inspector;
     static constexpr protocol::Duration kFirst = protocol::Duration::us(500);
     static constexpr protocol::Duration kMost = protocol::Duration::ms(100);
     std::uint64_t about_ = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "protocol/inspector.hpp"
 #include "protocol/random.hpp"
 #include "protocol/time.hpp"
 #include "protocol/wire/control_body.hpp"
@@ -146,6 +147,7 @@ public:
     void check_invariants() const;
 
 private:
+    friend struct bowline::Inspector;
     /// Our own HELLO, as long as it is not answered.
     struct Greeting {
         bool active = false;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "protocol/inspector.hpp"
 #include "protocol/ring_queue.hpp"
 #include "protocol/rtt.hpp"
 #include "protocol/send_window.hpp"
@@ -116,6 +117,7 @@ public:
     void check_invariants(const SendWindow& window) const;
 
 private:
+    friend struct bowline::Inspector;
     static bool sent_before(Time a_at, Seqno a, Time b_at, Seqno b) {
         return a_at < b_at || (a_at == b_at && a.before(b));
     }

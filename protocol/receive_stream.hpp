@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "protocol/inspector.hpp"
 #include "protocol/mutant.hpp"
 #include "protocol/receive_window.hpp"
 #include "protocol/settings.hpp"
@@ -196,6 +197,7 @@ public:
     void check_invariants() const;
 
 private:
+    friend struct bowline::Inspector;
     template <typename Drop>
     Verdict open_for(const wire::Segment& segment, bool& opened, Drop&& drop);
     Admission place(Time now, const wire::Header& header, std::uint64_t consumed);

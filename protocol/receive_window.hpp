@@ -5,6 +5,7 @@
 #include <span>
 
 #include "protocol/check.hpp"
+#include "protocol/inspector.hpp"
 #include "protocol/mutant.hpp"
 #include "protocol/seqno.hpp"
 
@@ -104,6 +105,7 @@ public:
     void check_invariants() const;
 
 private:
+    friend struct bowline::Inspector;
     void step() {
         ++rcv_nxt_;
         ++next_position_;

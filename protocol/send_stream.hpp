@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "protocol/congestion/fixed.hpp"
+#include "protocol/inspector.hpp"
 #include "protocol/loss_detector.hpp"
 #include "protocol/mutant.hpp"
 #include "protocol/rtt.hpp"
@@ -193,6 +194,7 @@ public:
     void check_invariants() const;
 
 private:
+    friend struct bowline::Inspector;
     [[nodiscard]] Time give_up_deadline() const {
         if (mutated(Mutant::r9_never_give_up)) {
             return Time::never();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataplane/worker.hpp"
+#include "protocol/inspector.hpp"
 #include "protocol/random.hpp"
 #include "sim/clock.hpp"
 #include "sim/content.hpp"
@@ -85,6 +86,7 @@ public:
     void set_listener(Listener listener) { listener_ = std::move(listener); }
 
 private:
+    friend struct bowline::Inspector;
     struct Held {
         Packet* packet;
         std::span<const std::byte> bytes;

@@ -244,7 +244,8 @@ void Node::turn() {
         return crash();  // nothing is left that its end could take with it
     }
     more = more || port_.has_received() || !process_->commands.empty() || !process_->notices.empty() ||
-           stop_ == Stop::saying || stop_ == Stop::reporting || !orders_.empty() || orders_under_way_;
+           stop_ == Stop::saying || stop_ == Stop::reporting || !orders_.empty() || orders_under_way_ ||
+           (process_->worker.readable() && !application_.stalled());  // what a deadline has told the application
     plan_next(more, received || port_.transmitted() != sent_before);
 }
 

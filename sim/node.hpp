@@ -9,6 +9,7 @@
 #include "control/controller.hpp"
 #include "dataplane/control_messages.hpp"
 #include "dataplane/spsc_ring.hpp"
+#include "protocol/inspector.hpp"
 #include "protocol/random.hpp"
 #include "protocol/settings.hpp"
 #include "sim/application.hpp"
@@ -114,6 +115,7 @@ public:
     void set_listener(Application::Listener listener) { application_.set_listener(std::move(listener)); }
 
 private:
+    friend struct bowline::Inspector;
     struct Process {
         Process(const Node& node, std::uint64_t incarnation_of_it, SimPort& port,
                 std::span<const control::PeerSpec> peers, Time now);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "protocol/inspector.hpp"
 #include "sim/clock.hpp"
 #include "sim/content.hpp"
 #include "sim/ranges.hpp"
@@ -100,6 +101,7 @@ public:
     [[nodiscard]] std::uint64_t reported() const { return reported_; }
 
 private:
+    friend struct bowline::Inspector;
     enum class Fate : std::uint8_t {
         delivered = 1,
         reported_certain = 2,

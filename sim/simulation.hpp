@@ -35,9 +35,12 @@ public:
     ~Simulation() = default;
 
     [[nodiscard]] Clock& clock() { return clock_; }
+    [[nodiscard]] const Clock& clock() const { return clock_; }
     [[nodiscard]] Network& network() { return network_; }
     [[nodiscard]] Oracle& oracle() { return oracle_; }
+    [[nodiscard]] const Oracle& oracle() const { return oracle_; }
     [[nodiscard]] Node& node(NodeId id) { return *nodes_[id]; }
+    [[nodiscard]] const Node& node(NodeId id) const { return *nodes_[id]; }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
     [[nodiscard]] const std::string& name(NodeId id) const { return names_[id]; }
     /// For every ordered pair.

@@ -14,6 +14,7 @@
 #include "protocol/mutant.hpp"
 #endif
 #include "sim/abort_note.hpp"
+#include "sim/exhaustive.hpp"
 #include "sim/explore.hpp"
 #include "sim/scenario_files.hpp"
 #include "tools/command.hpp"
@@ -31,6 +32,9 @@ struct SimOptions {
     std::string mutant = "none";
 #endif
     bool trace = false;
+    bool exhaustive = false;
+    std::string budget = "default";
+    std::vector<unsigned> replay;
 };
 
 struct SeedRange {
@@ -163,6 +167,35 @@ Result<void> explore(const SimOptions& options, const SeedRange& range) {
     return Error{Error::Kind::system, fmt::format("{} of {} seeds broke the contract", totals.failed, totals.seeds)};
 }
 
+Result<void> explore_all(const SimOptions& options) {
+    sim::ExhaustiveBudget budget;
+    std::string wrong;
+    if (!sim::parse_budget(options.budget, budget, wrong)) {
+        return Error{Error::Kind::configuration, fmt::format("--budget: {}", wrong)};
+    }
+    std::string violation;
+    if (!options.replay.empty()) {
+        violation = sim::replay_path(budget, options.replay, print_line);
+    } else {
+        const auto progress = [](std::uint64_t states) { fmt::print(stderr, "{} states ...\n", states); };
+        const sim::ExhaustiveResult result =
+            sim::explore_exhaustively({.budget = budget, .jobs = options.jobs, .progress = progress});
+        fmt::print("{}: {} states, {} transitions, {} of the states are ends, {} steps at most; {:.1f} s\n",
+                   sim::format_budget(budget), result.states, result.transitions, result.ends, result.depth,
+                   result.seconds);
+        violation = result.violation;
+        if (!result.ok()) {
+            [[maybe_unused]] const std::string again = sim::replay_path(budget, result.path, print_line);
+            fmt::print("again: {}\n", sim::replay_command(budget, result.path));
+        }
+    }
+    if (!violation.empty()) {
+        return Error{Error::Kind::system, violation};
+    }
+    fmt::print("no state breaks the contract\n");
+    return {};
+}
+
 #ifdef BOWLINE_MUTANTS
 Result<void> break_rule(const std::string& name) {
     for (auto i = 0; i < static_cast<int>(protocol::Mutant::count); ++i) {
@@ -181,6 +214,9 @@ Result<void> run(const SimOptions& options) {
         return broken;
     }
 #endif
+    if (options.exhaustive) {
+        return explore_all(options);
+    }
     if (!options.files.empty() || options.seeds.empty()) {
         return options.files.empty() ? Error{Error::Kind::configuration,
                                              "nothing to run: name scenario files, or give --seeds FIRST..LAST"}
@@ -199,9 +235,10 @@ Result<void> run(const SimOptions& options) {
 void bind(CLI::App& command, SimOptions& options) {
     CLI::Option* const files =
         command.add_option("FILE", options.files, "scenarios to run; docs/SCENARIOS.md has their language");
-    command.add_option("--seeds", options.seeds, "runs to explore, each made from its number")
-        ->type_name("FIRST..LAST")
-        ->excludes(files);
+    CLI::Option* const seeds =
+        command.add_option("--seeds", options.seeds, "runs to explore, each made from its number")
+            ->type_name("FIRST..LAST")
+            ->excludes(files);
     command.add_option("--jobs", options.jobs, "files or seeds at a time")
         ->type_name("N")
         ->check(CLI::Range(1U, 1024U))
@@ -213,6 +250,19 @@ void bind(CLI::App& command, SimOptions& options) {
     command.add_option("--mutant", options.mutant, "break this rule of the protocol (protocol/mutant.hpp)")
         ->type_name("NAME");
 #endif
+    CLI::Option* const exhaustive =
+        command
+            .add_flag("--exhaustive", options.exhaustive,
+                      "everything that can happen to two nodes within a budget, in every order")
+            ->excludes(files, seeds);
+    command.add_option("--budget", options.budget, "of --exhaustive; docs/SIMULATION.md has the names and keys")
+        ->type_name("NAME|KEY=N,...")
+        ->needs(exhaustive)
+        ->capture_default_str();
+    command.add_option("--replay", options.replay, "one path of --exhaustive, with each of its packets")
+        ->type_name("STEP,...")
+        ->delimiter(',')
+        ->needs(exhaustive);
     command.add_flag("--trace", options.trace, "print every packet and decision, one run after the other");
     command.footer(
         "Runs the shipping worker and control code under a virtual clock, on a network that loses, doubles, delays "

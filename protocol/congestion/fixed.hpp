@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "protocol/inspector.hpp"
+
 namespace bowline::protocol {
 
 /// Congestion control for links without a shared bottleneck (point-to-point, virtual devices): as many packets in
@@ -29,6 +31,7 @@ public:
     void on_recovered() { allowed_pkts_ = cwnd_pkts_; }
 
 private:
+    friend struct bowline::Inspector;
     std::uint32_t cwnd_pkts_;
     std::uint32_t allowed_pkts_;
 };

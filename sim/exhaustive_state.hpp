@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "sim/clock.hpp"
+#include "sim/node.hpp"
+#include "sim/oracle.hpp"
+
+namespace bowline::sim {
+
+/// A hash of everything that decides what can happen from now on. Moments count by how far from now they are, to
+/// kGrain: states that differ in less are taken for one.
+class StateHash {
+public:
+    static constexpr std::int64_t kGrain = 16'384;  ///< ns
+
+    /// `with_times`: false leaves all moments out, so that it changes only when something has been done.
+    StateHash(Time now, bool with_times) : now_(now), with_times_(with_times) {}
+
+    void add(std::uint64_t value) {
+        hash_ = (std::rotl(hash_, 29) ^ value) * 0x9FB21C651E98DF25ULL;
+        hash_ ^= hash_ >> 32U;
+    }
+    void add(Time time) {
+        if (with_times_) {
+            add(time.is_never() ? UINT64_MAX : grains((time - now_).ns()));
+        }
+    }
+    /// A moment that is of no matter once it is over.
+    void add_future(Time time) { add(time > now_ ? time : now_); }
+    /// How long something takes, as far as it matters for the order of timeouts: by powers of two.
+    void add_length(Duration length) {
+        if (with_times_) {
+            add(static_cast<std::uint64_t>(std::bit_width(grains(std::max(length.ns(), std::int64_t{0})))));
+        }
+    }
+    /// How old a packet's clock is, which decides about measurements only.
+    void add_timestamp(std::uint32_t timestamp);
+    void add(std::span<const std::byte> bytes);
+    [[nodiscard]] std::uint64_t value() const { return hash_; }
+    [[nodiscard]] Time now() const { return now_; }
+
+private:
+    static std::uint64_t grains(std::int64_t ns) {
+        return static_cast<std::uint64_t>((ns + (std::int64_t{1} << 50) + kGrain / 2) / kGrain) -
+               static_cast<std::uint64_t>((std::int64_t{1} << 50) / kGrain);
+    }
+
+    Time now_;
+    bool with_times_;
+    std::uint64_t hash_ = 0x243F6A8885A308D3ULL;
+};
+
+/// A node that does nothing at this moment: its streams with `peer`, its view, its handshake.
+void add_node(StateHash& hash, const Node& node, NodeId peer);
+/// What the oracle will still compare with.
+void add_oracle(StateHash& hash, const Oracle& oracle);
+/// A frame under way. Its checksums and clocks are left out, but for the age of its timestamp and echo.
+void add_frame(StateHash& hash, std::span<const std::byte> frame);
+/// What has become of the messages in the end, without how.
+[[nodiscard]] std::uint64_t outcome_of(const Oracle& oracle);
+
+}  // namespace bowline::sim
