@@ -57,7 +57,8 @@ public:
 
     void on_event(const Event& event) {
         // Answers to a process that is gone are nobody's.
-        if (event.kind == Event::Kind::peer_down && event.down != Event::Down::silent) {
+        if (event.kind == Event::Kind::peer_down && event.down != Event::Down::silent &&
+            event.down != Event::Down::excluded) {
             drop(std::string(event.peer.name()));
         }
     }

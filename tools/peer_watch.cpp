@@ -53,7 +53,9 @@ void PeerWatch::on_event(const Event& event) {
         silent_since_.reset();
         return;
     }
-    if (event.kind == Event::Kind::peer_down && event.down == Event::Down::silent) {
+    // A peer that leaves the view may come back into it, and goes on where it was.
+    if (event.kind == Event::Kind::peer_down &&
+        (event.down == Event::Down::silent || event.down == Event::Down::excluded)) {
         silent_since_ = Clock::now();
         return;
     }
