@@ -96,6 +96,7 @@ class CommandTest(unittest.TestCase):
     def test_scenarios(self):
         self.refused_scenario("nodes A B\nat 0us sned A B 1\n", says=":2: unknown action 'sned'; did you mean 'send'?")
         self.refused("sim", says="nothing to run: name scenario files, or give --seeds FIRST..LAST")
+        self.refused("sim", "--exhaustive", "--budget", "much", says="--budget: 'much' is no part of a budget")
         good = "nodes A B\nat 0us send A B 3\nrun quiet\nexpect delivered B from A = 1..3\n"
         with tempfile.TemporaryDirectory() as folder:
             paths = []
