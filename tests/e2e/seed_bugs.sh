@@ -119,7 +119,7 @@ say 9
 wait_for 20 "9 lines" lines_in "$work/receiver.out" 9
 wait_for 20 "them to be acknowledged" is_true a connections "$(sending snd_una) == $(sending snd_nxt)"
 una=$(field a connections "$(sending snd_una)")
-start keeper in_ns s python3 "$source_root/tests/e2e/frames.py" keep port_b "$ack" "$work/acks"
+start keeper ip netns exec "$net-s" python3 "$source_root/tests/e2e/frames.py" keep port_b "$ack" "$work/acks"
 wait_for 10 "the keeper" says keeper keeping
 silent=("$(from b "$(type_is "$ack")")" "$(from b "$(type_is "$probe")")" "$(from b "$(type_is "$heartbeat")")")
 network "${silent[@]}"
