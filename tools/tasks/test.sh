@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# `./run test`: four stages, each a meson run in the build that suits it, and one summary.
+# `./run test`: five stages, each a meson run in the build that suits it, and one summary.
 #
 #   unit  everything that needs no device, with AddressSanitizer and UBSan and all assertions
 #   tsan  the tests of threads, with ThreadSanitizer
+#   mutants  every rule of the protocol broken on purpose, one at a time: simulation must notice
 #   dpdk  the tests that start DPDK, in the release build
 #   e2e   whole processes (tests/e2e), in the release build
 set -euo pipefail
@@ -19,15 +20,15 @@ report_options=()
 while (($# > 0)); do
     case $1 in
         --require-all) export BOWLINE_REQUIRE_ALL=1 ;;
-        unit | tsan | dpdk | e2e) stages+=("$1") ;;
+        unit | tsan | mutants | dpdk | e2e) stages+=("$1") ;;
         *)
-            printf './run test: unknown argument "%s" (known: --require-all unit tsan dpdk e2e)\n' "$1" >&2
+            printf './run test: unknown argument "%s" (known: --require-all unit tsan mutants dpdk e2e)\n' "$1" >&2
             exit 2
             ;;
     esac
     shift
 done
-((${#stages[@]} > 0)) || stages=(unit tsan dpdk e2e)
+((${#stages[@]} > 0)) || stages=(unit tsan mutants dpdk e2e)
 [[ ${BOWLINE_REQUIRE_ALL:-} != 1 ]] || report_options+=(--require-all)
 
 trap hugepages_restore EXIT
@@ -80,13 +81,17 @@ for stage in "${stages[@]}"; do
             configure_sanitized build-asan address,undefined
             export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1
             export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-            run_stage unit build-asan --no-suite dpdk --no-suite e2e
+            run_stage unit build-asan --no-suite dpdk --no-suite e2e --no-suite mutants
             ;;
         tsan)
             configure_sanitized build-tsan thread
             export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
             mapfile -t wrapper < <(tsan_wrapper)
             run_stage tsan build-tsan --suite tsan "${wrapper[@]}"
+            ;;
+        mutants)
+            configure build-mutants --buildtype=release -Ddchecks=true -Dmutants=true
+            run_stage mutants build-mutants --suite mutants
             ;;
         dpdk)
             borrow_hugepages
