@@ -76,7 +76,7 @@ public:
     /// Between two transmissions of HELLO or HELLO_ACK: twice the RTT, not less than min, doubling up to max. What is
     /// repeated measures nothing, so that min is also the longest round trip that the first handshake tells: beyond it,
     /// the timeout before any sample (10 ms) is short enough, measured in round trips.
-    static constexpr Duration kRetryMin = Duration::ms(4);
+    static constexpr Duration kRetryMin = Duration::ms(5);
     static constexpr Duration kRetryMax = Duration::s(1);
     /// How long what has begun is left alone: by a HELLO of another incarnation, by an own greeting that yields.
     static constexpr Duration kHold = Duration::ms(50);
