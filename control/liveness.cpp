@@ -53,8 +53,9 @@ Time Liveness::sent(PeerIndex peer) const {
 
 void Liveness::arm(PeerIndex peer) {
     const Watch& watch = watches_[peer];
-    const Time suspicion = !watch.suspected ? Time::never()
-                           : watch.probes == 0 ? heard(peer) + suspect_after_ : watch.judge_at;
+    const Time suspicion = !watch.suspected    ? Time::never()
+                           : watch.probes == 0 ? heard(peer) + suspect_after_
+                                               : watch.judge_at;
     deadlines_.set(peer, earlier(suspicion, sent(peer) + heartbeat_));
 }
 
