@@ -57,7 +57,7 @@ class Controller {
 public:
     /// A power of two; and how many of them one notice can need.
     static constexpr std::size_t kCommandsMax = 512;
-    static constexpr std::size_t kCommandsPerNotice = 8;
+    static constexpr std::size_t kCommandsPerNotice = 16;
 
     /// At most 32,767 peers, with distinct names and addresses; `activity`: one a peer, outlives this.
     Controller(const protocol::Settings& settings, const LocalNode& local, std::span<const PeerSpec> peers,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,10 +21,13 @@ using protocol::Time;
 
 void Controller::install_view(Time now, std::span<const PeerIndex> peers) {
     view_.peers.assign(peers.begin(), peers.end());
+    std::vector<bool> is_member(peers_.size(), false);
+    for (const PeerIndex peer : peers) {
+        BOWLINE_CHECK(peer < peers_.size());
+        is_member[peer] = true;
+    }
     for (std::size_t i = 0; i < peers_.size(); ++i) {
-        const auto index = static_cast<PeerIndex>(i);
-        const bool in_view = std::ranges::find(peers, index) != peers.end();
-        set_in_view(now, index, in_view, DownReason::excluded);
+        set_in_view(now, static_cast<PeerIndex>(i), is_member[i], DownReason::excluded);
     }
     ++view_.id;
 }
