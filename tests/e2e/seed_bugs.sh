@@ -61,7 +61,8 @@ begin_stream() {
     said=0
 }
 # A packet holds one of these.
-readonly padding=$(printf '%01300d' 0)
+printf -v padding '%01300d' 0
+readonly padding
 line() { printf 'line %d %s\n' "$1" "$padding"; }
 # say N: the next N lines, at once: so many packets in one burst.
 say() {
