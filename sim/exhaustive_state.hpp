@@ -26,7 +26,10 @@ public:
     }
     void add(Time time) {
         if (with_times_) {
-            add(time.is_never() ? UINT64_MAX : grains((time - now_).ns()));
+            // As if it wrapped: some moments lie before all others.
+            const auto distance = static_cast<std::int64_t>(static_cast<std::uint64_t>(time.ns()) -
+                                                            static_cast<std::uint64_t>(now_.ns()));
+            add(time.is_never() ? UINT64_MAX : grains(distance));
         }
     }
     /// A moment that is of no matter once it is over.

@@ -3,7 +3,7 @@
 #
 #   unit  everything that needs no device, with AddressSanitizer and UBSan and all assertions
 #   tsan  the tests of threads, with ThreadSanitizer
-#   mutants  every rule of the protocol broken on purpose, one at a time: simulation must notice
+#   mutants  every rule of the protocol broken on purpose, one at a time: simulation must notice; every order of events
 #   dpdk  the tests that start DPDK, in the release build
 #   e2e   whole processes (tests/e2e), in the release build
 set -euo pipefail
