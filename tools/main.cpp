@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,13 @@ int parse(CLI::App& root, int argc, char** argv) {
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
             root.exit(error);  // --help, --version
             return kDone;
+        }
+        // CLI11 would say that a subcommand is required, and not that this is none.
+        const auto called = root.get_subcommands();
+        const auto left = called.empty() ? std::vector<std::string>() : called.front()->remaining();
+        if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) && !left.empty()) {
+            return fail(root, fmt::format("there is no '{}' here (see `{} --help`)", left.front(), command_line(root)),
+                        kUsage);
         }
         return fail(root, fmt::format("{} (see `{} --help`)", error.what(), command_line(root)), kUsage);
     }

@@ -90,7 +90,7 @@ protected:
     }
     static Admin& admin() { return engine::admin_of(*engine_); }
 
-    static std::unique_ptr<Engine> engine_;
+    static std::unique_ptr<Engine> engine_;  // NOLINT(readability-identifier-naming): a member
 };
 std::unique_ptr<Engine> EngineTest::engine_;
 

@@ -79,11 +79,11 @@ protected:
         if (line == "throw") {
             throw std::runtime_error("what was thrown");
         }
-        return line == "large" ? std::string(large_bytes_, 'x') : "<" + std::string(line) + ">";
+        return line == "large" ? std::string(kLargeBytes, 'x') : "<" + std::string(line) + ">";
     }
     [[nodiscard]] std::string path() const { return folder_ / "a.sock"; }
 
-    static constexpr std::size_t large_bytes_ = std::size_t{2} << 20U;  // more than a socket's buffer takes
+    static constexpr std::size_t kLargeBytes = std::size_t{2} << 20U;  // more than a socket's buffer takes
     const ScratchFolder folder_;
     std::atomic<int> asked_{0};
     std::unique_ptr<ControlServer> server_;
@@ -109,8 +109,8 @@ TEST_F(ControlServerTest, HandsOutLargeAnswersPieceByPieceAndGoesOn) {
     RawClient client(path());
     client.send("large\nnext\n");
     const std::string text = client.receive(2);
-    ASSERT_EQ(text.size(), large_bytes_ + 1 + 7);
-    EXPECT_EQ(text.substr(large_bytes_), "\n<next>\n");
+    ASSERT_EQ(text.size(), kLargeBytes + 1 + 7);
+    EXPECT_EQ(text.substr(kLargeBytes), "\n<next>\n");
 }
 
 TEST_F(ControlServerTest, AnswersWhoHasConnectedBeforeItServed) {
@@ -172,7 +172,7 @@ TEST_F(ControlServerTest, DropsWhoDoesNotTakeItsAnswerAndServesOthersMeanwhile) 
     // it reads none. A client that connects later than the greedy one is dropped later.
     RawClient later(path());
     EXPECT_TRUE(later.is_dropped());
-    EXPECT_LT(greedy.receive(1).size(), large_bytes_);
+    EXPECT_LT(greedy.receive(1).size(), kLargeBytes);
 }
 
 TEST_F(ControlServerTest, SurvivesAnAnswerThatThrowsAndClientsThatVanish) {
