@@ -153,7 +153,7 @@ void Controller::say_operators_word(Time now, PeerIndex index) {
     if (peer.forget_due) {
         peer.forget_due = false;
         const bool greets = peer.handshake.greeting();
-        peer.handshake.on_dissociated();
+        peer.handshake.on_forgotten();
         say_actions(index);
         say(Command::Kind::forget, index);
         liveness_.unwatch(index);

@@ -278,6 +278,12 @@ void Handshake::on_dissociated() {
     done_due_ = false;
 }
 
+void Handshake::on_forgotten() {
+    on_dissociated();
+    greeting_ = Greeting{};
+    hello_due_ = false;
+}
+
 void Handshake::stop() {
     stopped_ = true;
     drop_candidate();
