@@ -43,7 +43,7 @@ inline constexpr std::array kWorkerCounterNames = {
     CounterName<WorkerCounters>{"closes_stale", &WorkerCounters::closes_stale},
     CounterName<WorkerCounters>{"forgotten_clean", &WorkerCounters::forgotten_clean},
     CounterName<WorkerCounters>{"forgotten_dirty", &WorkerCounters::forgotten_dirty},
-    CounterName<WorkerCounters>{"expects_refused", &WorkerCounters::expects_refused},
+    CounterName<WorkerCounters>{"expects_over_live", &WorkerCounters::expects_over_live},
 };
 
 static_assert(kWorkerCounterNames.size() * sizeof(std::uint64_t) == sizeof(WorkerCounters));

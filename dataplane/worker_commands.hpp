@@ -167,9 +167,9 @@ void Worker<P>::apply(protocol::Time now, const Command& command) {
 template <Port P>
 void Worker<P>::expect(Peer& peer, const Association& association) {
     if (peer.associated && peer.association.local_slot == association.local_slot) {
-        // The one before it has just been confirmed, and control has not heard of that yet: the peer will ask again.
-        ++counters_.expects_refused;
-        return;
+        // Control has not heard, or not taken, that the one before it is in use. Its word stands, or the two would
+        // never agree again: packets with the old tag get RESET, and the new association takes its place.
+        ++counters_.expects_over_live;
     }
     if (peer.expected) {
         slots_[peer.candidate.local_slot] = {};

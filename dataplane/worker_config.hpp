@@ -52,10 +52,10 @@ struct WorkerCounters {
     std::uint64_t rotations = 0;            ///< new conn-ids under an association that stays
     std::uint64_t closes_sent = 0;
     std::uint64_t closes_received = 0;
-    std::uint64_t closes_stale = 0;     ///< of connections that are over
-    std::uint64_t forgotten_clean = 0;  ///< memories of a peer's stream that were dropped without loss
-    std::uint64_t forgotten_dirty = 0;  ///< and with their end unknown
-    std::uint64_t expects_refused = 0;  ///< associations for a slot that the peer has just put into use
+    std::uint64_t closes_stale = 0;       ///< of connections that are over
+    std::uint64_t forgotten_clean = 0;    ///< memories of a peer's stream that were dropped without loss
+    std::uint64_t forgotten_dirty = 0;    ///< and with their end unknown
+    std::uint64_t expects_over_live = 0;  ///< associations expected in a slot that is in use
 };
 
 }  // namespace bowline::dataplane

@@ -106,8 +106,8 @@ public:
     /// The association in use has ended (its peer is silent or stopped); a candidate goes with it, so that what the
     /// worker may have confirmed a moment ago ends, too.
     void on_dissociated();
-    /// The same, when what we remember of the peer has been dropped as well: an open greeting goes, too, since its HELLO
-    /// has said that we remember it. greet() begins another.
+    /// The same, when what we remember of the peer has been dropped as well: an open greeting goes, too, since its
+    /// HELLO has said that we remember it. greet() begins another.
     void on_forgotten();
     /// From now on nothing is sent or accepted.
     void stop();
