@@ -108,6 +108,23 @@ TEST_F(HandshakeTest, TakesThreePacketsAndMeasuresTheRoundTrip) {
     EXPECT_TRUE(responder_.next_deadline().is_never());
 }
 
+// The HELLO had said that the peer's stream is remembered: an answer to it would go on from there.
+TEST_F(HandshakeTest, AnAnswerToAGreetingFromBeforeThePeerWasForgottenMatchesNothing) {
+    initiator_.greet(now_);
+    ASSERT_EQ(responder_.on_hello(now_, take(initiator_, now_).hello), HandshakeRefusal::none);
+    const auto ack = take(responder_, now_);
+    initiator_.on_forgotten();
+    EXPECT_FALSE(initiator_.greeting());
+    EXPECT_EQ(initiator_.on_hello_ack(now_, ack.hello), HandshakeRefusal::wrong_nonce);
+    EXPECT_FALSE(initiator_.in_use());
+    initiator_.greet(now_);
+    const auto again = take(initiator_, now_);
+    EXPECT_NE(again.hello.nonce, ack.hello.echo_nonce);
+    EXPECT_EQ(initiator_.on_hello_ack(now_, ack.hello), HandshakeRefusal::wrong_nonce);
+    ASSERT_EQ(responder_.on_hello(now_, again.hello), HandshakeRefusal::none);
+    EXPECT_EQ(initiator_.on_hello_ack(now_, take(responder_, now_).hello), HandshakeRefusal::none);
+}
+
 TEST_F(HandshakeTest, MeasuresNoRoundTripOfARepeatedHello) {
     initiator_.greet(now_);
     (void)take(initiator_, now_);
