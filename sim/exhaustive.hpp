@@ -34,6 +34,9 @@ struct ExhaustiveOptions {
     std::uint64_t states_max = UINT64_MAX;  ///< stops there, incomplete
     /// Each order of events by itself, without recognising states that have been seen: for tiny budgets, to compare.
     bool every_path = false;
+    /// Whether two ways to what is held to be one state go on alike, step by step: what is left out of a state's hash
+    /// must not matter. What does is a violation. Several times the work.
+    bool check_alike = false;
     /// Now and then, on the calling thread or another: states so far.
     std::function<void(std::uint64_t states)> progress = {};
 };

@@ -14,8 +14,9 @@ struct Inspector {
     using StateHash = sim::StateHash;
     using SentPacket = protocol::SentPacket;
     using Duration = protocol::Duration;
+    using Time = protocol::Time;
 
-    static void add(StateHash& hash, const protocol::SendStream& send) {
+    static void add(StateHash& hash, const protocol::SendStream& send, Time oldest_reading) {
         const protocol::SendWindow& window = send.window_;
         hash.add(window.una().value());
         hash.add(window.nxt().value());
@@ -29,6 +30,10 @@ struct Inspector {
         hash.add_length(send.rtt_.base_rto(Duration()) - send.rtt_.srtt());
         hash.add(std::uint64_t{send.rtt_.backoff()} << 1U | (send.rtt_.has_sample() ? 1U : 0U));
         hash.add(send.congestion_.cwnd_pkts());
+        if (oldest_reading < send.opened_at_) {
+            hash.add(send.opened_at_);  // before which no echo is a measurement
+        }
+        hash.add(send.loss_.reorder_steps_ << 1U | (send.loss_.reordering_seen_ ? 1U : 0U));
         if (send.drained()) {
             return;  // the rest counts from what is sent next
         }
@@ -44,34 +49,47 @@ struct Inspector {
         hash.add_future(send.retain_until_);
         hash.add(send.last_progress_);
         hash.add(send.sacked_pkts_);
-        hash.add(send.last_sent_);
-        hash.add(send.opened_at_);
+        if (send.loss_.in_flight_pkts() > 0) {
+            hash.add(send.last_sent_);
+        }
         hash.add(send.tail_probe_end_.has_value() ? send.tail_probe_end_->value() : 0);
         hash.add(send.timeout_end_.has_value() ? send.timeout_end_->value() : 0);
         if (send.window_probe_backoff_ > 0) {
             hash.add(send.window_probe_backoff_);
             hash.add(send.window_probe_sent_);
         }
-        add(hash, send.loss_);
+        add(hash, send.loss_, window);
     }
 
-    static void add(StateHash& hash, const protocol::LossDetector& loss) {
-        hash.add(loss.newest_sent_at_);
-        hash.add(loss.newest_.value());
-        hash.add_length(loss.newest_rtt_);
-        hash.add(loss.originals_.value());
-        hash.add(loss.highest_delivered_.value());
+    static void add(StateHash& hash, const protocol::LossDetector& loss, const protocol::SendWindow& window) {
+        // The newest delivered packet is compared with those in flight: of no matter when they are all newer.
+        bool matters = false;
+        for (protocol::Seqno seqno = window.una(); seqno.before(window.nxt()); ++seqno) {
+            const Time sent_at = window.at(seqno).sent_at;
+            matters = matters || sent_at < loss.newest_sent_at_ ||
+                      (sent_at == loss.newest_sent_at_ && !loss.newest_.before(seqno));
+        }
+        if (matters) {
+            hash.add(loss.newest_sent_at_);
+            hash.add(loss.newest_.value());
+            hash.add_length(loss.newest_rtt_);
+        }
+        hash.add(protocol::later(loss.originals_, window.una()).value());
+        hash.add(protocol::later(loss.highest_delivered_, window.una() - 1).value());
         // A queue is a view of its storage: this one can be emptied.
         for (auto resent = loss.resent_; !resent.empty(); resent.pop()) {
-            hash.add(resent.front().seqno.value() << 16U | resent.front().transmissions);
+            if (!loss.is_stale(resent.front(), window)) {
+                hash.add(resent.front().seqno.value());
+            }
         }
         for (auto lost = loss.lost_; !lost.empty(); lost.pop()) {
-            hash.add(lost.front().value());
+            if (!lost.front().before(window.una())) {
+                hash.add(lost.front().value());
+            }
         }
         hash.add(loss.in_flight_pkts_ << 32U | loss.lost_pkts_);
         hash.add_future(loss.reorder_deadline_);
-        hash.add((loss.resent_delivered_ ? 2U : 0U) | (loss.reordering_seen_ ? 1U : 0U));
-        hash.add(loss.reorder_steps_);
+        hash.add(loss.resent_delivered_ ? 1U : 0U);
     }
 
     static void add(StateHash& hash, const protocol::ReceiveStream& receive, std::uint64_t consumed) {
@@ -92,7 +110,7 @@ struct Inspector {
         hash.add(receive.granted_.value());
     }
 
-    static void add(StateHash& hash, const dataplane::Peer& peer) {
+    static void add(StateHash& hash, const dataplane::Peer& peer, Time oldest_reading) {
         std::uint64_t flags = 0;
         for (const bool flag : {peer.associated, peer.up, peer.in_view, peer.view_wanted, peer.stopping, peer.dirty,
                                 peer.ready, peer.answer_probe, peer.wanted_said, peer.heard_said, peer.dropped_dirty,
@@ -115,7 +133,7 @@ struct Inspector {
             hash.add_future(peer.asks.next_);
             hash.add_length(peer.asks.interval_);
         }
-        add(hash, peer.send);
+        add(hash, peer.send, oldest_reading);
         add(hash, peer.receive, peer.ring.reclaimed());
     }
 
@@ -130,7 +148,9 @@ struct Inspector {
         if (greeting.active) {
             hash.add(greeting.nonce);
             hash.add(greeting.sent);
-            hash.add(greeting.last_sent);
+            if (greeting.sent > 0) {
+                hash.add(greeting.last_sent);
+            }
             hash.add_future(greeting.next_at);
         }
         if (handshake.candidate_.has_value()) {
@@ -143,11 +163,11 @@ struct Inspector {
         hash.add_length(handshake.rtt_);
     }
 
-    static void add(StateHash& hash, const sim::Node& node, sim::NodeId other) {
+    static void add(StateHash& hash, const sim::Node& node, sim::NodeId other, Time oldest_reading) {
         BOWLINE_CHECK(node.alive());
         const control::Controller& controller = node.controller();
         const dataplane::PeerIndex index = node.peer_of(other);
-        add(hash, node.worker().peer(index));
+        add(hash, node.worker().peer(index), oldest_reading);
         const control::Controller::Peer& peer = controller.peers_[index];
         add(hash, peer.handshake);
         std::uint64_t flags = 0;
@@ -210,7 +230,21 @@ void StateHash::add(std::span<const std::byte> bytes) {
     add(rest);
 }
 
-void add_node(StateHash& hash, const Node& node, NodeId peer) { Inspector::add(hash, node, peer); }
+void add_node(StateHash& hash, const Node& node, NodeId peer, Time oldest_reading) {
+    Inspector::add(hash, node, peer, oldest_reading);
+}
+
+Time reading_held_by(const Node& holder, NodeId of, Time now) {
+    const dataplane::Peer& peer = holder.worker().peer(holder.peer_of(of));
+    return peer.has_timestamp ? now - protocol::elapsed_since(peer.newest_timestamp, now) : Time::never();
+}
+Time reading_in(std::span<const std::byte> frame, bool of_sender, Time now) {
+    const wire::Header header = wire::load_header(frame.data() + kBowlineAt);
+    if (of_sender ? header.timestamp == 0 : !header.has(wire::kFlagEcho)) {
+        return Time::never();  // control's packets have none
+    }
+    return now - protocol::elapsed_since(of_sender ? header.timestamp : header.echo, now);
+}
 void add_oracle(StateHash& hash, const Oracle& oracle) { Inspector::add(hash, oracle); }
 std::uint64_t outcome_of(const Oracle& oracle) { return Inspector::outcome(oracle); }
 
@@ -221,7 +255,9 @@ void add_frame(StateHash& hash, std::span<const std::byte> frame) {
     const wire::Header header = wire::load_header(frame.data() + kBowlineAt);
     hash.add(frame.subspan(kBowlineAt, kTimestampAt - kBowlineAt));
     hash.add(frame.subspan(kWindowAt));
-    hash.add_timestamp(header.timestamp);
+    if (header.timestamp != 0) {
+        hash.add_timestamp(header.timestamp);
+    }
     if (header.has(wire::kFlagEcho)) {
         hash.add_timestamp(header.echo);
     }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sim/clock.hpp"
 #include "sim/node.hpp"
@@ -15,12 +16,18 @@ namespace bowline::sim {
 /// kGrain: states that differ in less are taken for one.
 class StateHash {
 public:
-    static constexpr std::int64_t kGrain = 16'384;  ///< ns
+    static constexpr std::int64_t kGrain = 1;  ///< ns
 
     /// `with_times`: false leaves all moments out, so that it changes only when something has been done.
-    StateHash(Time now, bool with_times) : now_(now), with_times_(with_times) {}
+    StateHash(Time now, bool with_times) : now_(now), with_times_(with_times) {
+        if (with_times) {
+            add(static_cast<std::uint64_t>(now.ns()) % 256);  // where it stands in a unit of wire timestamps
+        }
+    }
 
+    static inline thread_local std::vector<std::uint64_t>* dump = nullptr;
     void add(std::uint64_t value) {
+        if (dump) dump->push_back(value);
         hash_ = (std::rotl(hash_, 29) ^ value) * 0x9FB21C651E98DF25ULL;
         hash_ ^= hash_ >> 32U;
     }
@@ -37,7 +44,7 @@ public:
     /// How long something takes, as far as it matters for the order of timeouts: by powers of two.
     void add_length(Duration length) {
         if (with_times_) {
-            add(static_cast<std::uint64_t>(std::bit_width(grains(std::max(length.ns(), std::int64_t{0})))));
+            add(static_cast<std::uint64_t>(length.ns()));
         }
     }
     /// How old a packet's clock is, which decides about measurements only.
@@ -57,8 +64,13 @@ private:
     std::uint64_t hash_ = 0x243F6A8885A308D3ULL;
 };
 
-/// A node that does nothing at this moment: its streams with `peer`, its view, its handshake.
-void add_node(StateHash& hash, const Node& node, NodeId peer);
+/// A node that does nothing at this moment: its streams with `peer`, its view, its handshake. `oldest_reading` of its
+/// clock: that somebody may still send it back.
+void add_node(StateHash& hash, const Node& node, NodeId peer, Time oldest_reading);
+/// When the reading of the clock of `of` was taken that `holder` would echo now; never: none.
+[[nodiscard]] Time reading_held_by(const Node& holder, NodeId of, Time now);
+/// When that in a frame was taken: of its sender's clock, or the echo of its receiver's.
+[[nodiscard]] Time reading_in(std::span<const std::byte> frame, bool of_sender, Time now);
 /// What the oracle will still compare with.
 void add_oracle(StateHash& hash, const Oracle& oracle);
 /// A frame under way. Its checksums and clocks are left out, but for the age of its timestamp and echo.

@@ -14,9 +14,9 @@ namespace {
 constexpr NodeId kA = 0;
 constexpr NodeId kB = 1;
 
-/// Between two turns of a node while it has something to do: next to no time passes in a step.
-constexpr Duration kTurn = Duration::ns(1);
-constexpr Duration kWithinStep = Duration::ns(200);
+/// Between two turns of a node while it has something to do: no time passes in a step, so that states which differ in
+/// nothing but the order of steps at one moment are the same to the nanosecond.
+constexpr Duration kTurn = Duration();
 constexpr int kTurnsMax = 2000;
 /// What is due later, such as another look at a neighbour's address, belongs to no run.
 constexpr Duration kHorizon = Duration::s(2);
@@ -116,7 +116,7 @@ void ExhaustiveWorld::arrive(const Frame& frame) {
 void ExhaustiveWorld::settle() {
     for (int turns = 0; !failed(); ++turns) {
         const Time next = simulation_.clock().next();
-        if (next > simulation_.clock().now() + kWithinStep) {
+        if (next > simulation_.clock().now()) {
             return;
         }
         if (turns == kTurnsMax) {
@@ -317,6 +317,25 @@ void ExhaustiveWorld::judge_end() {
 
 std::uint64_t ExhaustiveWorld::outcome() const { return outcome_of(simulation_.oracle()); }
 
+Time ExhaustiveWorld::oldest_reading(NodeId of) const {
+    const Time now = simulation_.clock().now();
+    Time oldest = reading_held_by(simulation_.node(of == kA ? kB : kA), of, now);
+    const auto look = [&](const Frame& frame) {
+        oldest = protocol::earlier(oldest, reading_in(frame.view(), frame.from == of, now));
+    };
+    for (const Queue& queue : queues_) {
+        for (std::size_t i = 0; i < queue.count; ++i) {
+            look(queue.frames[(queue.first + i) % Queue::kMost]);
+        }
+    }
+    for (const Frame* const late : {&late_packet_, &late_copy_}) {
+        if (late->length != 0) {
+            look(*late);
+        }
+    }
+    return oldest;
+}
+
 std::uint64_t ExhaustiveWorld::hash(bool with_times) const {
     StateHash hash(simulation_.clock().now(), with_times);
     for (const unsigned left : {left_.messages_a, left_.messages_b, left_.drops, left_.duplicates, left_.delays,
@@ -324,8 +343,8 @@ std::uint64_t ExhaustiveWorld::hash(bool with_times) const {
         hash.add(left);
     }
     hash.add((excluded_[kA] ? 1U : 0U) | (excluded_[kB] ? 2U : 0U) | (may_report_ ? 4U : 0U));
-    add_node(hash, simulation_.node(kA), kB);
-    add_node(hash, simulation_.node(kB), kA);
+    add_node(hash, simulation_.node(kA), kB, oldest_reading(kA));
+    add_node(hash, simulation_.node(kB), kA, oldest_reading(kB));
     add_oracle(hash, simulation_.oracle());
     for (const Queue& queue : queues_) {
         hash.add(queue.count);

@@ -82,6 +82,7 @@ private:
     void arrive(const Frame& frame);
     void settle();
     void wait();
+    [[nodiscard]] Time oldest_reading(NodeId of) const;
     [[nodiscard]] bool may_break(unsigned of_kind) const { return of_kind > 0 && left_.breaks > 0; }
 
     ExhaustiveBudget left_;

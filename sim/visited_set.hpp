@@ -28,7 +28,15 @@ public:
         ++shard.count;
         return true;
     }
-    /// Sorted. While nobody inserts.
+    /// While nobody inserts, as all below.
+    [[nodiscard]] std::uint64_t size() const {
+        std::uint64_t count = 0;
+        for (const Shard& shard : shards_) {
+            count += shard.count;
+        }
+        return count;
+    }
+    /// Sorted.
     [[nodiscard]] std::vector<std::uint64_t> all() const {
         std::vector<std::uint64_t> hashes;
         for (const Shard& shard : shards_) {

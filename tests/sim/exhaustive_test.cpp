@@ -71,6 +71,22 @@ TEST(Exhaustive, RecognisingStatesHidesNoOutcome) {
     }
 }
 
+// What is left out of a state's hash is left out rightly: else states would be merged that differ, and what only one of
+// them leads to would not be seen.
+TEST(Exhaustive, WhatIsHeldToBeOneStateGoesOnAlike) {
+    for (const char* const text :
+         {"messages_a=2,drops=2,duplicates=1,delays=1", "messages_a=3,drops=1,delays=1,rotations=1",
+          "messages_a=3,drops=1,closes=1,breaks=1,rotations=1",
+          "messages_a=2,drops=1,duplicates=1,exclusions=1,breaks=1",
+          "messages_a=1,messages_b=1,drops=1,delays=1,closes=1,breaks=1",
+          "messages_a=2,drops=1,duplicates=1,forgets=1,breaks=1"}) {
+        const ExhaustiveResult result =
+            explore_exhaustively({.budget = budget_of(text), .jobs = jobs(), .check_alike = true});
+        EXPECT_EQ(result.violation, "") << text;
+        EXPECT_TRUE(result.complete);
+    }
+}
+
 TEST(Exhaustive, HowManyLanesExploreDoesNotMatter) {
     const ExhaustiveBudget budget = budget_of("messages_a=2,drops=1,closes=1,breaks=1");
     const ExhaustiveResult one = explore_exhaustively({.budget = budget, .jobs = 1});
