@@ -185,6 +185,7 @@ struct Inspector {
     static void add(StateHash& hash, const sim::Oracle& oracle) {
         for (const auto& stream : oracle.streams_) {
             hash.add(stream->settled << 32U | stream->reported_through);
+            hash.add(stream->twice_through << 32U | stream->repeats);
             for (const auto& message : stream->messages) {
                 hash.add(message.fate);
             }
@@ -194,7 +195,7 @@ struct Inspector {
         }
         for (const auto& node : oracle.nodes_) {
             for (const auto& in : node.in) {
-                hash.add(in.next << 32U | in.twice_through << 16U | in.repeats << 1U | (in.up ? 1U : 0U));
+                hash.add(in.next << 1U | (in.up ? 1U : 0U));
             }
         }
     }

@@ -53,11 +53,15 @@ void Oracle::on_start(NodeId node, std::uint64_t incarnation) {
 }
 
 void Oracle::on_forget(NodeId node, NodeId from) {
-    Inbound& in = nodes_[node].in[from];
-    if (in.stream != nullptr && nodes_[from].resends) {
-        // What is unread comes before it, in order.
-        in.twice_through = in.stream->messages.size();
-        ++in.repeats;
+    if (!nodes_[from].resends) {
+        return;
+    }
+    // Which of the sender's streams the worker knows, an application that lags behind may not have been told yet.
+    for (const std::unique_ptr<Stream>& stream : streams_) {
+        if (stream->from == from && stream->to == node) {
+            stream->twice_through = stream->messages.size();
+            ++stream->repeats;  // once the application has read what came before
+        }
     }
 }
 
@@ -101,14 +105,14 @@ void Oracle::on_message(NodeId node, NodeId from, std::uint64_t number, std::spa
         return fail(node, from, fmt::format("message {} came, of {} that were sent", number, stream.messages.size()));
     }
     Message& message = stream.messages[number - 1];
-    if (message.is(Fate::delivered) && number > in.twice_through) {
+    if (message.is(Fate::delivered) && number > stream.twice_through) {
         return fail(node, from, fmt::format("message {} was delivered twice", number));
     }
     if (in.next != 0 && number != in.next) {
-        if (in.repeats == 0 || number > in.next) {
+        if (stream.repeats == 0 || number > in.next) {
             return fail(node, from, fmt::format("message {} came in place of {}", number, in.next));
         }
-        --in.repeats;
+        --stream.repeats;
     }
     if (message.is(Fate::reported_certain)) {
         return fail(node, from, fmt::format("message {} was reported as certainly undelivered, and came", number));
@@ -148,7 +152,6 @@ void Oracle::on_up(NodeId node, NodeId peer, std::uint64_t incarnation) {
     }
     in.stream = stream;
     in.next = 0;
-    in.twice_through = 0;
 }
 
 void Oracle::on_down(NodeId node, NodeId peer) {
@@ -162,9 +165,11 @@ void Oracle::on_down(NodeId node, NodeId peer) {
 void Oracle::on_gap(NodeId node, NodeId from, std::uint64_t first, std::uint64_t last) {
     Inbound& in = nodes_[node].in[from];
     // Before the first message it is the connection's word where the stream begins, of which nothing need have come.
-    if (in.stream == nullptr || last < first || first == 0 || (in.next != 0 && first != in.next)) {
+    const bool repeats = in.stream != nullptr && in.stream->repeats > 0 && first < in.next;
+    if (in.stream == nullptr || last < first || first == 0 || (in.next != 0 && first != in.next && !repeats)) {
         return fail(node, from, fmt::format("a gap {}..{} where {} comes next", first, last, in.next));
     }
+    in.stream->repeats -= repeats ? 1U : 0U;
     if (last > in.stream->messages.size()) {
         return fail(node, from, fmt::format("a gap {}..{} of {} messages", first, last, in.stream->messages.size()));
     }

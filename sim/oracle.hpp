@@ -133,15 +133,15 @@ private:
         std::uint64_t given_up_una = 0;  ///< packets before it need not have been acknowledged
         std::uint64_t peer_incarnation = 0;
         std::uint64_t reported_through = 0;
+        std::uint64_t twice_through = 0;  ///< what had come of these before the receiver forgot them may come once more
+        std::uint64_t repeats = 0;        ///< so often its numbers may begin again further down
         Told told;
     };
     /// What an incarnation of a receiver has from one node.
     struct Inbound {
         bool up = false;
         Stream* stream = nullptr;
-        std::uint64_t next = 0;           ///< number; 0: any
-        std::uint64_t twice_through = 0;  ///< of these, what had come before they were forgotten may come once more
-        std::uint64_t repeats = 0;        ///< so often its numbers may begin again further down
+        std::uint64_t next = 0;  ///< number; 0: any
         std::vector<NumberRange> delivered;
     };
     struct Node {
