@@ -141,7 +141,7 @@ void expect_full_and_short(const Measured& swift, double wait_mean_us, double wa
 
 // The target of two flows is 58 us, of which the path itself takes 21; that of eight is 68, of thirty-two 93.
 TEST(CongestionOnABottleneck, TwoFlows) {
-    // Two large windows are evened out only little by little.
+    // With nothing by chance on their way the two stay in step, and even out slowly.
     const Measured swift = measure(CongestionAlgorithm::swift, 2, 1, Duration::ms(15));
     expect_full_and_short(swift, 40, 60);
     EXPECT_GE(swift.fairness, 0.9);
