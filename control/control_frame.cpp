@@ -88,6 +88,7 @@ dataplane::Association make_association(const protocol::Agreement& agreement, st
     association.message_max = peer.message_max;
     // The peer's word becomes part of every timeout towards it: only within reason.
     association.peer_ack_delay = std::min(protocol::Duration::us(peer.ack_delay_us), kPeerAckDelayMax);
+    association.peer_takes_ack_delay = (peer.features & wire::kFeatureAckDelay) != 0;
     association.rtt = agreement.rtt;
     return association;
 }

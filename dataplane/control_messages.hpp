@@ -39,8 +39,9 @@ struct Association {
     std::uint32_t peer_window_pkts = 0;  ///< packets free in the peer's ring for us
     std::uint32_t message_max = 0;       ///< bytes: the smaller of both ends'
     protocol::Duration peer_ack_delay;
-    protocol::Duration rtt;  ///< of the handshake; 0: not measured
-    bool admit = true;       ///< the peer is in view once it is in use
+    bool peer_takes_ack_delay = false;  ///< ACKs may say how long they have waited
+    protocol::Duration rtt;             ///< of the handshake; 0: not measured
+    bool admit = true;                  ///< the peer is in view once it is in use
 };
 
 /// A control frame that the worker sends for the control thread: everything from Ethernet on, but for what only the

@@ -283,6 +283,7 @@ void Worker<P>::on_ack(protocol::Time now, Peer& peer, const protocol::wire::Seg
         .cum_ack = header.cum_ack,
         .window_pkts = header.window,
         .echo = header.has(protocol::wire::kFlagEcho) ? std::optional(header.echo) : std::nullopt,
+        .delay = protocol::Duration::ns(protocol::wire::decode_ack_delay(header.ack_delay)),
         .sack = segment.sack,
     };
     peer.send.on_ack(now, ack, [this](Packet* p) { release_data(p); });

@@ -378,6 +378,9 @@ bool Worker<P>::send_ack(protocol::Time now, Peer& peer) {
         return false;
     }
     wire::Header header = make_header(now, peer, wire::Type::ack);
+    if (header.has(wire::kFlagEcho) && peer.association.peer_takes_ack_delay) {
+        header.ack_delay = wire::encode_ack_delay(peer.receive.ack_delay(now).ns());
+    }
     std::byte* const payload = port_.payload(packet);
     std::size_t extension = 0;
     if (peer.receive.window().out_of_order_pkts() > 0) [[unlikely]] {

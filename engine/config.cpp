@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -49,8 +50,9 @@ std::vector<std::string_view> key_names() {
     return names;
 }
 
-// A TOML node as a value that keys know, or nothing: floats, dates, arrays and tables are no key's.
-std::optional<Value> scalar(const toml::node& node) {
+// A TOML node as a value that `key` may have, or nothing: dates, arrays and tables are no key's, and floats only
+// some's.
+std::optional<Value> scalar(const Key& key, const toml::node& node) {
     if (const auto* text = node.as_string()) {
         return Value(text->get());
     }
@@ -59,6 +61,13 @@ std::optional<Value> scalar(const toml::node& node) {
     }
     if (const auto* flag = node.as_boolean()) {
         return Value(flag->get());
+    }
+    if (const auto* number = node.as_floating_point(); number != nullptr && key.kind == engine::ValueKind::decimal) {
+        // As it was written: the shortest text that means this number.
+        std::array<char, 32> text{};
+        const auto [end, error] =
+            std::to_chars(text.data(), text.data() + text.size(), number->get(), std::chars_format::fixed);
+        return error == std::errc{} ? std::optional<Value>(std::string(text.data(), end)) : std::nullopt;
     }
     return std::nullopt;
 }
@@ -98,7 +107,7 @@ private:
         if (key == nullptr) {
             return error(name.source(), unknown_key(name.str(), key_names()));
         }
-        const std::optional<Value> value = scalar(node);
+        const std::optional<Value> value = scalar(*key, node);
         const std::optional<std::string> wrong =
             value ? engine::assign(config_, *key, *value, true) : wrong_type(engine::allowed_text(*key), node);
         return wrong ? Result<void>(error(node.source(), about_key(key->name, *wrong))) : Result<void>();

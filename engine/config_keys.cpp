@@ -27,6 +27,7 @@ constexpr std::array kHugepages = {"auto"sv, "on"sv, "off"sv};
 constexpr std::array kViews = {"static"sv, "external"sv};
 constexpr std::array kExclusions = {"retain"sv, "discard"sv};
 constexpr std::array kOnUncertain = {"report"sv, "resend"sv};
+constexpr std::array kCongestions = {"fixed"sv, "swift"sv};
 constexpr std::array kLogLevels = {"error"sv, "warning"sv, "info"sv, "debug"sv};
 
 bool is_device(std::string_view text) { return !text.empty() && text.find_first_of(" \t\n") == std::string_view::npos; }
@@ -56,6 +57,10 @@ constexpr Key size(std::string_view name, std::uint32_t Config::*field, Range ra
 constexpr Key duration(std::string_view name, std::int64_t Config::*field, Range range, std::string_view help) {
     return {
         .name = name, .kind = ValueKind::duration, .field = field, .help = help, .min = range.min, .max = range.max};
+}
+/// `range` in thousandths, as the field is.
+constexpr Key decimal(std::string_view name, std::uint32_t Config::*field, Range range, std::string_view help) {
+    return {.name = name, .kind = ValueKind::decimal, .field = field, .help = help, .min = range.min, .max = range.max};
 }
 constexpr Key choice(std::string_view name, Field field, std::span<const std::string_view> choices,
                      std::string_view help) {
@@ -147,6 +152,27 @@ const std::array kKeys = {
     duration("conn_expiry", &Config::conn_expiry_ns, {0, 1440 * kMinute},
              "Connections over which no message has passed for so long are closed; the next message opens a new one "
              "without delay. 0: never."),
+    choice("congestion", &Config::congestion, kCongestions,
+           "How many packets may be in flight to a peer. `fixed`: as many as `window` says, for links that nobody else "
+           "fills; `swift`: as many as keep the measured delay at a target, for networks."),
+    duration(
+        "swift_base_target", &Config::swift_base_target_ns, {kUs, 10 * kSecond},
+        "With `congestion = swift`: the round trip that is aimed at with many packets in flight. It must lie above "
+        "that of the path without load: between the two is the queue that is allowed for."),
+    duration("swift_fs_range", &Config::swift_fs_range_ns, {0, 10 * kSecond},
+             "What is added to that for small windows, at most, so that many flows leave each other room. 0: nothing."),
+    decimal("swift_fs_min_cwnd", &Config::swift_fs_min_cwnd_milli, {10, 8'192'000},
+            "Packets in flight at which all of `swift_fs_range` is added."),
+    decimal("swift_fs_max_cwnd", &Config::swift_fs_max_cwnd_milli, {20, 16'384'000},
+            "Packets in flight from which on nothing is added; at least twice `swift_fs_min_cwnd`."),
+    decimal("swift_ai", &Config::swift_ai_milli, {1, 100'000},
+            "Packets by which the window grows in a round trip while the delay is below the target."),
+    decimal("swift_beta", &Config::swift_beta_milli, {1, 1000},
+            "By how much of the relative excess over the target the window shrinks: 0.8 of a half is two fifths."),
+    decimal("swift_max_mdf", &Config::swift_max_mdf_milli, {1, 999},
+            "The largest share by which the window shrinks in a round trip; by so much it does on a loss."),
+    decimal("swift_min_cwnd", &Config::swift_min_cwnd_milli, {1, 1000},
+            "The smallest window in packets. Less than one: one packet in so many round trips."),
 };
 
 // A member of any of the field's types, as one 64-bit number.
@@ -179,6 +205,8 @@ std::string number_text(ValueKind kind, std::int64_t value) {
             return protocol::format_duration(Duration::ns(value));
         case ValueKind::size:
             return protocol::format_size(static_cast<std::uint64_t>(value));
+        case ValueKind::decimal:
+            return protocol::format_thousandths(value);
         default:
             return std::to_string(value);
     }
@@ -202,6 +230,9 @@ std::string must_be(const Key& key, const Value& value) {
 std::optional<std::int64_t> read_number(const Key& key, const Value& value, bool typed) {
     const auto* text = std::get_if<std::string>(&value);
     if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        if (key.kind == ValueKind::decimal) {
+            return protocol::parse_thousandths(std::to_string(*number));
+        }
         // A bare number has no unit, and nobody can tell which one was meant.
         const bool unitless = key.kind != ValueKind::duration || *number == 0;
         return unitless ? std::optional(*number) : std::nullopt;
@@ -216,6 +247,9 @@ std::optional<std::int64_t> read_number(const Key& key, const Value& value, bool
     if (key.kind == ValueKind::size) {
         const std::optional<std::uint64_t> size = protocol::parse_size(*text);
         return size ? std::optional(static_cast<std::int64_t>(*size)) : std::nullopt;
+    }
+    if (key.kind == ValueKind::decimal) {
+        return protocol::parse_thousandths(*text);
     }
     return protocol::parse_integer(*text);
 }
@@ -319,8 +353,9 @@ std::string allowed_text(const Key& key) {
     text += key.kind == ValueKind::duration ? "a duration such as '5ms', "
             : key.kind == ValueKind::size
                 ? "a size such as " + std::string(key.unit > 1 ? "'128MiB'" : "1500 or '64KiB'") + ", "
-            : key.power_of_two ? "a power of two, "
-                               : "a whole number, ";
+            : key.kind == ValueKind::decimal ? "a number such as 0.5, "
+            : key.power_of_two               ? "a power of two, "
+                                             : "a whole number, ";
     text += number_text(key.kind, key.min) + " to " + number_text(key.kind, key.max);
     if (key.unit > 1) {
         text += " in steps of " + number_text(key.kind, key.unit);

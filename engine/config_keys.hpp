@@ -21,21 +21,22 @@ enum class ValueKind : std::uint8_t {
     number,
     size,      ///< bytes: a number or `64KiB`
     duration,  ///< `500us`
+    decimal,   ///< `0.8`: in thousandths
     choice,    ///< one of `choices`
 };
 
 /// The field that a key fills. Numbers of every width are set from one 64-bit value that is in range.
-using Field =
-    std::variant<std::string Config::*, std::uint16_t Config::*, std::uint32_t Config::*, std::int64_t Config::*,
-                 int Config::*, Config::Mode Config::*, Config::Integrity Config::*, Config::Hugepages Config::*,
-                 Config::Views Config::*, Config::Exclusion Config::*, Config::OnUncertain Config::*>;
+using Field = std::variant<std::string Config::*, std::uint16_t Config::*, std::uint32_t Config::*,
+                           std::int64_t Config::*, int Config::*, Config::Mode Config::*, Config::Integrity Config::*,
+                           Config::Hugepages Config::*, Config::Views Config::*, Config::Exclusion Config::*,
+                           Config::OnUncertain Config::*, Config::Congestion Config::*>;
 
 struct Key {
     std::string_view name;
     ValueKind kind;
     Field field;
     std::string_view help;
-    std::int64_t min = 0;  ///< of numbers, sizes (bytes) and durations (nanoseconds)
+    std::int64_t min = 0;  ///< of numbers, sizes (bytes), durations (nanoseconds) and decimals (thousandths)
     std::int64_t max = 0;
     std::int64_t unit = 1;      ///< what one in the field stands for: 1 MiB for memory
     bool zero_allowed = false;  ///< 0 below `min` means "decide for me"

@@ -120,6 +120,15 @@ Problem check_times(const Config& config) {
     return must_exceed("suspect_after", config.suspect_after_ns, "twice heartbeat", 2 * config.heartbeat_ns);
 }
 
+Problem check_swift(const Config& config) {
+    if (config.swift_fs_max_cwnd_milli < 2 * config.swift_fs_min_cwnd_milli) {
+        return "key 'swift_fs_max_cwnd': " + protocol::format_thousandths(config.swift_fs_max_cwnd_milli) +
+               " is less than twice 'swift_fs_min_cwnd' (" +
+               protocol::format_thousandths(config.swift_fs_min_cwnd_milli) + ')';
+    }
+    return std::nullopt;
+}
+
 Problem check_config(const Config& config) {
     if (Problem wrong = check_keys(config)) {
         return wrong;
@@ -134,6 +143,9 @@ Problem check_config(const Config& config) {
     if (config.mtu > 9216 && !shares_memory(config.device)) {
         return "key 'mtu': " + std::to_string(config.mtu) + " is more than the 9216 that '" + config.device +
                "' can carry; only memif and ring take more";
+    }
+    if (Problem wrong = check_swift(config)) {
+        return wrong;
     }
     return check_times(config);
 }

@@ -77,6 +77,16 @@ protocol::Settings protocol_settings(const Config& config, const Sizing& sizing)
     settings.on_uncertain = config.on_uncertain == Config::OnUncertain::report ? protocol::OnUncertain::report
                                                                                : protocol::OnUncertain::resend;
     settings.conn_expiry = Duration::ns(config.conn_expiry_ns);
+    settings.congestion = config.congestion == Config::Congestion::swift ? protocol::CongestionAlgorithm::swift
+                                                                         : protocol::CongestionAlgorithm::fixed;
+    settings.swift = {.base_target = Duration::ns(config.swift_base_target_ns),
+                      .fs_range = Duration::ns(config.swift_fs_range_ns),
+                      .fs_min_cwnd_milli = config.swift_fs_min_cwnd_milli,
+                      .fs_max_cwnd_milli = config.swift_fs_max_cwnd_milli,
+                      .ai_milli = config.swift_ai_milli,
+                      .beta_milli = config.swift_beta_milli,
+                      .max_mdf_milli = config.swift_max_mdf_milli,
+                      .min_cwnd_milli = config.swift_min_cwnd_milli};
     return settings;
 }
 

@@ -58,6 +58,7 @@ Duration Handshake::retry_after(std::uint32_t sent) {
 
 wire::Hello Handshake::own_hello(std::uint64_t nonce, std::uint32_t tag) const {
     wire::Hello hello;
+    hello.features = wire::kFeatures;
     hello.incarnation = identity_.own_incarnation;
     hello.nonce = nonce;
     hello.tag = tag;

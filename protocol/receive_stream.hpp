@@ -157,6 +157,11 @@ public:
     /// True when only an ACK packet will do: what is missing needs to be said.
     [[nodiscard]] bool needs_sack() const { return sack_due_; }
     [[nodiscard]] Time ack_deadline() const { return ack_now_ ? Time() : ack_deadline_; }
+    /// How long the newest packet has waited for the ack that leaves now. 0 for an ack that is due at once: where it
+    /// had to wait nevertheless, this end was busy, which the sender may count as the way's delay.
+    [[nodiscard]] Duration ack_delay(Time now) const {
+        return ack_now_ || ack_deadline_.is_never() ? Duration() : now - newest_at_;
+    }
     void ask_for_ack() {
         ack_now_ = open_;
         sack_due_ = window_.out_of_order_pkts() > 0;

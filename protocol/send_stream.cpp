@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "protocol/check.hpp"
 
@@ -11,11 +12,12 @@ using State = SentPacket::State;
 
 SendStream::SendStream(const Settings& settings, std::uint64_t stream_id, const Storage& storage)
     : rtt_(settings.rto_min, settings.rto_max),
-      congestion_(settings.window_pkts),
       queue_pkts_max_(settings.send_queue_pkts),
       rto_max_(settings.rto_max),
       give_up_(settings.give_up),
-      stream_id_(stream_id) {
+      stream_id_(stream_id),
+      congestion_(settings) {
+    congestion_word_ = congestion_.word();
     const Seqno first(settings.initial_seqno);
     window_.attach(storage.window, first);
     loss_.attach(storage.resent, storage.lost, first);
@@ -47,7 +49,7 @@ void SendStream::open(Time now) {
         loss_.restart(window_);
         sacked_pkts_ = 0;
     }
-    congestion_.on_recovered();
+    congestion_word_ = congestion_.on_opened(congestion_view(now));
     rtt_.end_backoff();
     tail_probe_end_.reset();
     timeout_end_.reset();
@@ -151,32 +153,43 @@ std::uint32_t SendStream::apply_sack(Time now, Seqno cum, const AckInfo& ack) {
     return newly;
 }
 
-void SendStream::after_ack(Time now, Seqno cum, std::uint32_t newly, bool sacked) {
+void SendStream::after_ack(Time now, Seqno cum, const AckInfo& ack, std::uint32_t newly) {
     if (newly > 0) {
-        if (rtt_sample_.has_value()) {
-            rtt_.sample(*rtt_sample_);
-            rtt_sample_.reset();
+        const std::optional<Duration> sample = std::exchange(rtt_sample_, std::nullopt);
+        if (sample.has_value()) {
+            rtt_.sample(*sample);
         }
         rtt_.end_backoff();
-        congestion_.on_acked(newly);
+        if (!congestion_word_.ignores_acks) [[unlikely]] {
+            congestion_word_ =
+                congestion_.on_acked(congestion_view(now), {.pkts = newly, .rtt = sample, .delay = ack.delay});
+        }
         if (tail_probe_end_.has_value() && cum.after(*tail_probe_end_)) [[unlikely]] {
             tail_probe_end_.reset();
         }
         if (timeout_end_.has_value() && !cum.before(*timeout_end_)) [[unlikely]] {
             timeout_end_.reset();
-            congestion_.on_recovered();
+            congestion_word_ = congestion_.on_recovered(congestion_view(now));
         }
     }
-    if (sacked || sacked_pkts_ > 0 || loss_.resent_delivered() || !loss_.reorder_deadline().is_never()) [[unlikely]] {
-        counters_.lost += loss_.detect(now, window_, rtt_, sacked_pkts_);
+    if (ack.sack.count() != 0 || sacked_pkts_ > 0 || loss_.resent_delivered() || !loss_.reorder_deadline().is_never())
+        [[unlikely]] {
+        detect_losses(now);
     }
     counters_.spurious = loss_.spurious();
 }
 
+void SendStream::detect_losses(Time now) {
+    if (const std::uint32_t found = loss_.detect(now, window_, rtt_, sacked_pkts_); found > 0) {
+        counters_.lost += found;
+        congestion_word_ = congestion_.on_lost(congestion_view(now));
+    }
+}
+
 bool SendStream::window_closed() {
     // Something waits and nothing in flight will bring an ack that could open the window.
-    return open_ && loss_.in_flight_pkts() == 0 && window_.size() > 0 && !may_send_new() &&
-           !next_to_resend().has_value();
+    return open_ && loss_.in_flight_pkts() == 0 && window_.size() > 0 && congestion_word_.cwnd_pkts > 0 &&
+           !may_send_new() && !next_to_resend().has_value();
 }
 
 Time SendStream::window_probe_deadline() const {
@@ -210,6 +223,8 @@ Time SendStream::next_deadline() {
         deadline = earlier(deadline, loss_.oldest_in_flight(window_) + rtt_.rto(peer_ack_delay_));
         deadline = earlier(deadline, loss_.reorder_deadline());
         deadline = earlier(deadline, tail_probe_deadline());
+    } else if (congestion_word_.cwnd_pkts == 0) {
+        deadline = earlier(deadline, congestion_.release_at());
     } else if (window_closed()) {
         deadline = earlier(deadline, window_probe_deadline());
     }
@@ -228,16 +243,19 @@ SendStream::Due SendStream::on_deadline(Time now) {
     if (!open_ || mutated(Mutant::r9_no_timeout)) {
         return due;
     }
+    if (congestion_word_.cwnd_pkts == 0) [[unlikely]] {
+        congestion_word_ = congestion_.on_release(congestion_view(now));
+    }
     if (loss_.in_flight_pkts() > 0) {
         if (loss_.reorder_deadline() <= now) {
-            counters_.lost += loss_.detect(now, window_, rtt_, sacked_pkts_);
+            detect_losses(now);
         }
         if (loss_.oldest_in_flight(window_) + rtt_.rto(peer_ack_delay_) <= now) {
             // The backoff says when to try again. What is lost by now is another matter: all that has had its time.
             counters_.lost += loss_.expire(now, window_, rtt_.base_rto(peer_ack_delay_));
             ++counters_.timeouts;
             rtt_.back_off();
-            congestion_.on_timeout(loss_.in_flight_pkts());
+            congestion_word_ = congestion_.on_timeout(congestion_view(now));
             timeout_end_ = window_.nxt();
             tail_probe_end_.reset();
         } else if (tail_probe_deadline() <= now) {
@@ -262,6 +280,8 @@ SendStream::Due SendStream::on_deadline(Time now) {
 
 void SendStream::check_invariants() const {
     loss_.check_invariants(window_);
+    congestion_.check_invariants();
+    BOWLINE_CHECK(congestion_word_ == congestion_.word());
     std::uint64_t sacked = 0;
     std::uint64_t next_message = acknowledged_message_ + 1;
     for (Seqno seqno = window_.una(); seqno.before(window_.end()); ++seqno) {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "protocol/congestion/fixed.hpp"
+#include "protocol/congestion/congestion.hpp"
 #include "protocol/inspector.hpp"
 #include "protocol/loss_detector.hpp"
 #include "protocol/mutant.hpp"
@@ -21,6 +21,7 @@ struct AckInfo {
     std::uint32_t cum_ack = 0;
     std::uint32_t window_pkts = 0;
     std::optional<std::uint32_t> echo;
+    Duration delay;  ///< how long the packet that is echoed has waited for it, as far as the peer says so
     wire::SackView sack;
 };
 
@@ -183,7 +184,7 @@ public:
     [[nodiscard]] std::uint64_t given_up_last() const { return given_up_last_; }
     [[nodiscard]] std::uint64_t in_flight_pkts() const { return loss_.in_flight_pkts(); }
     [[nodiscard]] std::uint64_t lost_pkts() const { return loss_.lost_pkts(); }
-    [[nodiscard]] std::uint32_t cwnd_pkts() const { return congestion_.cwnd_pkts(); }
+    [[nodiscard]] std::uint32_t cwnd_pkts() const { return congestion_word_.cwnd_pkts; }
     [[nodiscard]] Duration rto() const { return rtt_.rto(peer_ack_delay_); }
     [[nodiscard]] const Rtt& rtt() const { return rtt_; }
     void sample_rtt(Duration rtt) { rtt_.sample(rtt); }
@@ -201,7 +202,7 @@ private:
         }
         return retain_until_.is_never() ? last_progress_ + give_up_ : retain_until_;
     }
-    [[nodiscard]] bool may_fly() const { return open_ && loss_.in_flight_pkts() < congestion_.cwnd_pkts(); }
+    [[nodiscard]] bool may_fly() const { return open_ && loss_.in_flight_pkts() < congestion_word_.cwnd_pkts; }
     [[nodiscard]] bool window_closed();
     [[nodiscard]] Time window_probe_deadline() const;
     [[nodiscard]] Time tail_probe_deadline() const;
@@ -209,13 +210,17 @@ private:
     std::uint32_t apply_sack(Time now, Seqno cum, const AckInfo& ack);
     template <typename Release>
     std::uint32_t pass(Time now, Seqno cum, const std::optional<std::uint32_t>& echo, Release&& release);
-    void after_ack(Time now, Seqno cum, std::uint32_t newly, bool sacked);
+    void after_ack(Time now, Seqno cum, const AckInfo& ack, std::uint32_t newly);
+    void detect_losses(Time now);
+    [[nodiscard]] CongestionView congestion_view(Time now) const {
+        return {.now = now, .last_sent = last_sent_, .srtt = rtt_.srtt(), .in_flight_pkts = loss_.in_flight_pkts()};
+    }
 
     SendWindow window_;
     LossDetector loss_;
     Rtt rtt_;
-    FixedCongestion congestion_;
-    Seqno limit_;  ///< the peer's ring has room for everything before it
+    Congestion::Word congestion_word_;  ///< congestion_'s latest
+    Seqno limit_;                       ///< the peer's ring has room for everything before it
     bool open_ = false;
     bool opening_ = false;
     std::uint32_t conn_id_ = 0;
@@ -243,6 +248,7 @@ private:
     Duration give_up_;
     std::uint64_t stream_id_;
     SendCounters counters_;
+    Congestion congestion_;
 };
 
 template <typename Release>
@@ -287,7 +293,7 @@ SendStream::AckResult SendStream::on_ack(Time now, const AckInfo& ack, Release&&
     if (sacked) [[unlikely]] {
         newly += apply_sack(now, cum, ack);
     }
-    after_ack(now, cum, newly, sacked);
+    after_ack(now, cum, ack, newly);
     return advanced || newly > 0 ? AckResult::advanced : AckResult::duplicate;
 }
 

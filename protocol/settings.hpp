@@ -23,6 +23,26 @@ enum class ViewSource : std::uint8_t {
     external,  ///< the application: whatever it has installed
 };
 
+/// How many packets may be in flight.
+enum class CongestionAlgorithm : std::uint8_t {
+    fixed,  ///< as many as the window holds (congestion/fixed.hpp)
+    swift,  ///< as many as keep the delay at a target (congestion/swift.hpp)
+};
+
+/// The parameters of `swift`, under the names of the paper (congestion/swift.hpp). Thousandths are `_milli`.
+struct SwiftSettings {
+    Duration base_target = Duration::us(50);    ///< delay that is aimed at with many packets in flight
+    Duration fs_range = Duration::us(250);      ///< most that flow-based scaling adds to it
+    std::uint32_t fs_min_cwnd_milli = 100;      ///< packets in flight at which it adds all of that ...
+    std::uint32_t fs_max_cwnd_milli = 100'000;  ///< ... and at which it adds nothing
+    std::uint32_t ai_milli = 1000;              ///< packets by which the window grows in a round trip
+    std::uint32_t beta_milli = 800;             ///< share of the relative excess of delay by which it shrinks
+    std::uint32_t max_mdf_milli = 500;          ///< the largest share by which it shrinks at once
+    std::uint32_t min_cwnd_milli = 10;          ///< packets: the window's floor
+
+    bool operator==(const SwiftSettings&) const = default;
+};
+
 /// What the protocol can be told, one value a node. Settled at start; the engine fills it from its configuration, the
 /// simulator from a scenario.
 struct Settings {
@@ -40,6 +60,8 @@ struct Settings {
     Exclusion exclusion = Exclusion::retain;
     Duration retain_time = Duration::s(10);  ///< how long an excluded peer's messages wait for it
     OnUncertain on_uncertain = OnUncertain::report;
+    CongestionAlgorithm congestion = CongestionAlgorithm::fixed;
+    SwiftSettings swift;
     Duration conn_expiry;             ///< connections without data for so long are closed; 0: never
     std::uint64_t initial_seqno = 1;  ///< of every stream; tests start it near a wrap
 };

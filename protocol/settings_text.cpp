@@ -81,6 +81,24 @@ std::optional<std::int64_t> fraction_of(std::string_view digits, std::int64_t fa
 
 }  // namespace
 
+std::optional<std::int64_t> parse_thousandths(std::string_view text) {
+    constexpr std::int64_t one = 1000;
+    const std::optional<std::int64_t> whole = number(take_digits(text));
+    std::optional<std::int64_t> fraction = 0;
+    if (!text.empty()) {
+        const bool has_point = text.front() == '.';
+        text.remove_prefix(1);
+        const std::string_view digits = take_digits(text);
+        fraction = has_point && !digits.empty() && text.empty() ? fraction_of(digits, one) : std::nullopt;
+    }
+    std::int64_t thousandths = 0;
+    if (!whole || !fraction || __builtin_mul_overflow(*whole, one, &thousandths) ||
+        __builtin_add_overflow(thousandths, *fraction, &thousandths)) {
+        return std::nullopt;
+    }
+    return thousandths;
+}
+
 std::optional<Duration> parse_duration(std::string_view text) {
     const std::string_view whole_digits = take_digits(text);
     if (whole_digits.empty()) {
@@ -142,6 +160,17 @@ std::string format_duration(Duration duration) {
         }
     }
     return std::to_string(ns) + "ns";
+}
+
+std::string format_thousandths(std::int64_t thousandths) {
+    std::string text = std::to_string(thousandths / 1000);
+    if (std::int64_t rest = thousandths % 1000; rest != 0) {
+        text += '.';
+        for (std::int64_t place = 100; rest != 0; rest %= place, place /= 10) {
+            text += static_cast<char>('0' + rest / place);
+        }
+    }
+    return text;
 }
 
 std::string format_size(std::uint64_t bytes) {

@@ -29,7 +29,7 @@ struct Inspector {
         hash.add_length(send.rtt_.srtt());
         hash.add_length(send.rtt_.base_rto(Duration()) - send.rtt_.srtt());
         hash.add(std::uint64_t{send.rtt_.backoff()} << 1U | (send.rtt_.has_sample() ? 1U : 0U));
-        hash.add(send.congestion_.cwnd_pkts());
+        hash.add(send.cwnd_pkts());  // all there is to `fixed`, which these nodes have
         if (oldest_reading < send.opened_at_) {
             hash.add(send.opened_at_);  // before which no echo is a measurement
         }
@@ -255,7 +255,9 @@ void add_frame(StateHash& hash, std::span<const std::byte> frame) {
     BOWLINE_CHECK(frame.size() >= kBowlineAt + wire::kHeaderBytes);
     const wire::Header header = wire::load_header(frame.data() + kBowlineAt);
     hash.add(frame.subspan(kBowlineAt, kTimestampAt - kBowlineAt));
-    hash.add(frame.subspan(kWindowAt));
+    // Without ack_delay, which only a congestion control that measures looks at: these nodes have `fixed`.
+    hash.add(frame.subspan(kWindowAt, wire::offset::kAckDelay - wire::offset::kWindow));
+    hash.add(frame.subspan(kBowlineAt + wire::kHeaderBytes));
     if (header.timestamp != 0) {
         hash.add_timestamp(header.timestamp);
     }

@@ -55,6 +55,7 @@ public:
         for (NodeId node = 0; node < size; ++node) {
             set_node(node);
         }
+        set_congestion();
         for (NodeId from = 0; from < size; ++from) {
             for (NodeId to = 0; to < size; ++to) {
                 if (from != to) {
@@ -78,6 +79,9 @@ private:
         scenario_.settings.push_back({.line = {}, .node = node, .key = key, .value = std::move(value)});
     }
     void set(NodeId node, const char* key, std::uint64_t value) { set(node, key, std::to_string(value)); }
+    void set_thousandths(NodeId node, const char* key, std::uint64_t value) {
+        set(node, key, protocol::format_thousandths(static_cast<std::int64_t>(value)));
+    }
     void set(NodeId node, const char* key, Duration value) { set(node, key, format_duration(value)); }
 
     void set_node(NodeId node) {
@@ -123,6 +127,32 @@ private:
         set(node, "pool_packets",
             window * (scenario_.nodes.size() - 1) + 130 + data +
                 (chance(random_, 80) ? 400 : between(random_, 16, 100)));
+    }
+
+    /// From a generator of its own, so that whatever else a seed says stays as it was without this.
+    void set_congestion() {
+        Random random(scenario_.seed ^ 0x5377696674);  // "Swift"
+        if (!chance(random, 40)) {
+            return;
+        }
+        for (NodeId node = 0; node < scenario_.nodes.size(); ++node) {
+            if (!chance(random, 70)) {
+                continue;
+            }
+            set(node, "congestion", "swift");
+            // Also targets that no window can meet, with which the smallest one must do.
+            set(node, "swift_base_target",
+                chance(random, 50) ? between(random, Duration::us(5), Duration::us(200))
+                                   : between(random, Duration::us(200), Duration::ms(20)));
+            set(node, "swift_fs_range", chance(random, 20) ? Duration() : between(random, Duration(), Duration::ms(2)));
+            const std::uint64_t fs_min_cwnd = between(random, 50, 2000);
+            set_thousandths(node, "swift_fs_min_cwnd", fs_min_cwnd);
+            set_thousandths(node, "swift_fs_max_cwnd", fs_min_cwnd * between(random, 2, 100));
+            set_thousandths(node, "swift_ai", between(random, 50, 4000));
+            set_thousandths(node, "swift_beta", between(random, 100, 1000));
+            set_thousandths(node, "swift_max_mdf", between(random, 100, 900));
+            set_thousandths(node, "swift_min_cwnd", between(random, 100, 1000));
+        }
     }
 
     std::uint64_t make_initial_seqno() {

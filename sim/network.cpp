@@ -32,6 +32,8 @@ const char* name_of(Outcome outcome) {
             return "held";
         case Outcome::released:
             return "released";
+        case Outcome::queue_full:
+            return "queue-full";
     }
     return "unknown";
 }
@@ -58,6 +60,12 @@ Network::Network(Clock& clock, protocol::Random random, std::size_t nodes)
 wire::MacAddress Network::mac_of(NodeId node) { return {{0x02, 0, 0, 0, 0, static_cast<std::uint8_t>(node + 1)}}; }
 
 wire::Ipv4Address Network::ip_of(NodeId node) { return {0x0A000001U + node}; }
+
+BottleneckId Network::add_bottleneck(const Bottleneck::Config& config) {
+    BOWLINE_CHECK(bottlenecks_.size() < kNoBottleneck);
+    bottlenecks_.emplace_back(config);
+    return static_cast<BottleneckId>(bottlenecks_.size() - 1);
+}
 
 void Network::transmit(NodeId from, std::span<const std::byte> frame) {
     BOWLINE_CHECK(frame.size() >= wire::kEthernetBytes && frame.size() <= kFrameBytesMax);
@@ -121,6 +129,14 @@ void Network::send_on(NodeId from, NodeId to, std::span<const std::byte> frame) 
 void Network::launch(NodeId from, NodeId to, std::span<const std::byte> frame, Duration extra, bool corrupt,
                      Outcome outcome) {
     const Link& way = link(from, to);
+    Time leaves = clock_.now();
+    if (way.bottleneck != kNoBottleneck) {
+        const std::optional<Time> passed = bottlenecks_[way.bottleneck].pass(leaves, frame.size());
+        if (!passed.has_value()) {
+            return note(from, to, frame, Outcome::queue_full);
+        }
+        leaves = *passed;
+    }
     note(from, to, frame, outcome);
     const std::uint32_t subject = store(to, frame);
     Stored& stored = *stored_[subject];
@@ -138,7 +154,7 @@ void Network::launch(NodeId from, NodeId to, std::span<const std::byte> frame, D
         }
         stored.bytes[at] ^= std::byte{flips};
     }
-    clock_.plan(clock_.now() + way.delay + up_to(way.jitter) + extra, Event::Kind::frame, subject);
+    clock_.plan(leaves + way.delay + up_to(way.jitter) + extra, Event::Kind::frame, subject);
 }
 
 void Network::inject(NodeId from, NodeId to, std::span<const std::byte> frame) {

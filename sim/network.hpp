@@ -12,6 +12,7 @@
 #include "protocol/random.hpp"
 #include "protocol/wire/address.hpp"
 #include "protocol/wire/header.hpp"
+#include "sim/bottleneck.hpp"
 #include "sim/clock.hpp"
 
 namespace bowline::sim {
@@ -19,6 +20,10 @@ namespace bowline::sim {
 /// A probability in millionths, so that no run depends on how a machine rounds.
 using Ppm = std::uint32_t;
 inline constexpr Ppm kAlways = 1'000'000;
+
+/// A bottleneck of a network, and that a link has none.
+using BottleneckId = std::uint8_t;
+inline constexpr BottleneckId kNoBottleneck = 255;
 
 /// What one direction between two nodes does to frames.
 struct Link {
@@ -29,7 +34,8 @@ struct Link {
     Ppm reorder = 0;  ///< held back by up to `reorder_by`
     Ppm corrupt = 0;  ///< one to three bits of one byte behind the Ethernet header are flipped
     Duration reorder_by = Duration::us(100);
-    bool cut = false;  ///< nothing passes
+    bool cut = false;                         ///< nothing passes
+    BottleneckId bottleneck = kNoBottleneck;  ///< frames pass it before the delay begins
 };
 
 /// A frame under way, as filters and observers see it. The bytes are valid during the call.
@@ -59,7 +65,8 @@ enum class Outcome : std::uint8_t {
     filtered,
     unknown_mac,
     held,
-    released
+    released,
+    queue_full,  ///< of its bottleneck
 };
 [[nodiscard]] const char* name_of(Outcome outcome);
 
@@ -90,6 +97,10 @@ public:
     void attach(NodeId node, FrameSink& sink) { sinks_[node] = &sink; }
 
     [[nodiscard]] Link& link(NodeId from, NodeId to) { return links_[from * nodes_ + to]; }
+
+    /// A queue for the links that name it. At most 255.
+    BottleneckId add_bottleneck(const Bottleneck::Config& config);
+    [[nodiscard]] Bottleneck& bottleneck(BottleneckId id) { return bottlenecks_[id]; }
 
     /// Looks at every frame before its link does; empty: none. It may keep the bytes and inject() them later.
     void set_filter(Filter filter) { filter_ = std::move(filter); }
@@ -140,6 +151,7 @@ private:
     protocol::Random random_;
     std::size_t nodes_;
     std::vector<Link> links_;
+    std::vector<Bottleneck> bottlenecks_;
     std::vector<std::array<std::uint64_t, kTypes>> sent_;
     std::vector<FrameSink*> sinks_;
     std::vector<std::unique_ptr<Stored>> stored_;

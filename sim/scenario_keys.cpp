@@ -17,6 +17,7 @@ namespace bowline::sim {
 namespace {
 
 using protocol::Settings;
+using protocol::SwiftSettings;
 
 constexpr std::int64_t kUs = 1'000;
 constexpr std::int64_t kMs = 1'000'000;
@@ -27,10 +28,11 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kMtuMax = 2000;
 constexpr std::int64_t kIpAndUdpBytes = 28;
 
-enum class Kind : std::uint8_t { number, size, duration, signed_duration, choice, share };
+enum class Kind : std::uint8_t { number, size, duration, signed_duration, decimal, choice, share };
 
 constexpr std::array<std::string_view, 2> kExclusions = {"retain", "discard"};
 constexpr std::array<std::string_view, 2> kOnUncertain = {"report", "resend"};
+constexpr std::array<std::string_view, 2> kCongestions = {"fixed", "swift"};
 
 struct Key {
     SettingKey shown;
@@ -79,6 +81,14 @@ template <Duration Settings::*Field>
 void set_duration(NodeSettings& settings, std::int64_t value) {
     settings.config.settings.*Field = Duration::ns(value);
 }
+template <std::uint32_t SwiftSettings::*Field>
+void set_swift(NodeSettings& settings, std::int64_t thousandths) {
+    settings.config.settings.swift.*Field = static_cast<std::uint32_t>(thousandths);
+}
+template <Duration SwiftSettings::*Field>
+void set_swift_duration(NodeSettings& settings, std::int64_t ns) {
+    settings.config.settings.swift.*Field = Duration::ns(ns);
+}
 template <std::uint32_t NodeSettings::*Field>
 void set_own(NodeSettings& settings, std::int64_t value) {
     settings.*Field = static_cast<std::uint32_t>(value);
@@ -121,6 +131,28 @@ constexpr std::array kKeys = {
         "what becomes of messages that a peer has perhaps had, and had to forget"),
     engine_key("conn_expiry", Kind::duration, 0, kDay, set_duration<&Settings::conn_expiry>,
                "connections without a message for so long are closed; 0: never"),
+    choice(
+        "congestion", kCongestions,
+        [](NodeSettings& settings, std::int64_t value) {
+            settings.config.settings.congestion = static_cast<protocol::CongestionAlgorithm>(value);
+        },
+        "how many packets may be in flight to a peer"),
+    engine_key("swift_base_target", Kind::duration, kUs, 10 * kSecond, set_swift_duration<&SwiftSettings::base_target>,
+               "the round trip that swift aims at with many packets in flight"),
+    engine_key("swift_fs_range", Kind::duration, 0, 10 * kSecond, set_swift_duration<&SwiftSettings::fs_range>,
+               "what is added to that for small windows, at most"),
+    engine_key("swift_fs_min_cwnd", Kind::decimal, 10, 8'192'000, set_swift<&SwiftSettings::fs_min_cwnd_milli>,
+               "packets in flight at which all of that is added"),
+    engine_key("swift_fs_max_cwnd", Kind::decimal, 20, 16'384'000, set_swift<&SwiftSettings::fs_max_cwnd_milli>,
+               "packets in flight from which on nothing is added"),
+    engine_key("swift_ai", Kind::decimal, 1, 100'000, set_swift<&SwiftSettings::ai_milli>,
+               "packets by which the window grows in a round trip"),
+    engine_key("swift_beta", Kind::decimal, 1, 1000, set_swift<&SwiftSettings::beta_milli>,
+               "by how much of the relative excess of delay the window shrinks"),
+    engine_key("swift_max_mdf", Kind::decimal, 1, 999, set_swift<&SwiftSettings::max_mdf_milli>,
+               "the largest share by which the window shrinks in a round trip"),
+    engine_key("swift_min_cwnd", Kind::decimal, 1, 1000, set_swift<&SwiftSettings::min_cwnd_milli>,
+               "the smallest window, packets"),
     or_zero(engine_key("packet_pool", Kind::number, 512, 16'777'216, set_own<&NodeSettings::packet_pool>,
                        "packets in the pool; 0: what windows and peers need")),
     engine_key("held_max", Kind::number, 0, 65536, set_own<&NodeSettings::held_max>,
@@ -154,15 +186,13 @@ constexpr std::array kKeys = {
         "the largest UDP payload, where an mtu could not say it"),
     sim_key(
         "rx_ring", Kind::number, 1, 65536,
-        [](NodeSettings& settings, std::int64_t value) {
-            settings.config.port.rx_ring = static_cast<std::uint32_t>(value);
-        },
+        [](NodeSettings& settings,
+           std::int64_t value) { settings.config.port.rx_ring = static_cast<std::uint32_t>(value); },
         "frames that wait at the device; more are lost"),
     sim_key(
         "tx_ring", Kind::number, 1, 65536,
-        [](NodeSettings& settings, std::int64_t value) {
-            settings.config.port.tx_ring = static_cast<std::uint32_t>(value);
-        },
+        [](NodeSettings& settings,
+           std::int64_t value) { settings.config.port.tx_ring = static_cast<std::uint32_t>(value); },
         "packets that the device owns at once"),
     sim_key(
         "tx_hold", Kind::duration, 0, kSecond,
@@ -174,21 +204,18 @@ constexpr std::array kKeys = {
             "of these, at most so many for what is sent"),
     sim_key(
         "read_limit", Kind::number, 1, 65536,
-        [](NodeSettings& settings, std::int64_t value) {
-            settings.config.application.read_limit = static_cast<std::size_t>(value);
-        },
+        [](NodeSettings& settings,
+           std::int64_t value) { settings.config.application.read_limit = static_cast<std::size_t>(value); },
         "messages and events that the application takes in a batch"),
     sim_key(
         "offers", Kind::number, 1, 65536,
-        [](NodeSettings& settings, std::int64_t value) {
-            settings.config.application.offers_max = static_cast<std::uint32_t>(value);
-        },
+        [](NodeSettings& settings,
+           std::int64_t value) { settings.config.application.offers_max = static_cast<std::uint32_t>(value); },
         "messages that the application offers in a turn"),
     sim_key(
         "claim", Kind::share, 0, kAlways,
-        [](NodeSettings& settings, std::int64_t value) {
-            settings.config.application.claim_ppm = static_cast<std::uint32_t>(value);
-        },
+        [](NodeSettings& settings,
+           std::int64_t value) { settings.config.application.claim_ppm = static_cast<std::uint32_t>(value); },
         "messages that the application writes in place"),
     sim_key(
         "hold", Kind::share, 0, kAlways,
@@ -246,6 +273,8 @@ std::optional<std::int64_t> read(const Key& key, std::string_view text) {
             const auto duration = protocol::parse_duration(negative ? text.substr(1) : text);
             return duration ? std::optional(negative ? -duration->ns() : duration->ns()) : std::nullopt;
         }
+        case Kind::decimal:
+            return protocol::parse_thousandths(text);
         case Kind::choice: {
             const auto found = std::find(key.choices.begin(), key.choices.end(), text);
             return found == key.choices.end() ? std::nullopt : std::optional(found - key.choices.begin());
@@ -281,6 +310,9 @@ std::string allowed(const Key& key) {
         case Kind::duration:
         case Kind::signed_duration:
             return fmt::format("a duration such as 5ms, {} to {}", duration(key.min), duration(key.max));
+        case Kind::decimal:
+            return fmt::format("a number such as 0.5, {} to {}", protocol::format_thousandths(key.min),
+                               protocol::format_thousandths(key.max));
         case Kind::choice:
             return fmt::format("{} or {}", key.choices[0], key.choices[1]);
         case Kind::share:

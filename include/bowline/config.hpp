@@ -44,6 +44,11 @@ struct Config {
     };
     /// What becomes of messages of which nobody can know whether a peer that had to forget us has delivered them.
     enum class OnUncertain { report, resend };
+    /// How many packets may be in flight to a peer.
+    enum class Congestion {
+        fixed,  ///< as many as `window` says: for links that nobody else fills
+        swift,  ///< as many as keep the delay at a target: for networks
+    };
 
     std::string name;
     std::string device;
@@ -81,6 +86,15 @@ struct Config {
     std::int64_t retain_time_ns = 10'000'000'000;
     OnUncertain on_uncertain = OnUncertain::report;
     std::int64_t conn_expiry_ns = 0;
+    Congestion congestion = Congestion::fixed;
+    std::int64_t swift_base_target_ns = 50'000;
+    std::int64_t swift_fs_range_ns = 250'000;
+    std::uint32_t swift_fs_min_cwnd_milli = 100;      ///< thousandths of a packet
+    std::uint32_t swift_fs_max_cwnd_milli = 100'000;  ///< thousandths of a packet
+    std::uint32_t swift_ai_milli = 1000;              ///< thousandths of a packet
+    std::uint32_t swift_beta_milli = 800;             ///< thousandths
+    std::uint32_t swift_max_mdf_milli = 500;          ///< thousandths
+    std::uint32_t swift_min_cwnd_milli = 10;          ///< thousandths of a packet
 
     /// Reads a TOML file.
     static Result<Config> load(const std::string& path);

@@ -40,9 +40,12 @@ private:
 inline constexpr std::uint32_t kMemoryPresent = 1;       ///< the memory_* fields say what is remembered
 inline constexpr std::uint32_t kMemoryDroppedDirty = 2;  ///< a memory had to be dropped with its end unknown (rule R5)
 
+inline constexpr std::uint32_t kFeatureAckDelay = 1;  ///< takes ACKs whose header has an ack_delay
+inline constexpr std::uint32_t kFeatures = kFeatureAckDelay;
+
 /// The body of HELLO and HELLO_ACK: who greets whom, how to address the greeter from now on, and what it remembers.
 struct Hello {
-    std::uint32_t features = 0;     ///< bits that the greeter understands; unknown ones are ignored
+    std::uint32_t features = 0;     ///< kFeature* bits of what the greeter understands; unknown ones are ignored
     std::uint64_t incarnation = 0;  ///< of the greeter's process
     std::uint64_t nonce = 0;        ///< the greeter's, fresh
     std::uint64_t echo_nonce = 0;   ///< HELLO: 0; HELLO_ACK: the nonce of the HELLO that it answers

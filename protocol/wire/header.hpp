@@ -45,6 +45,8 @@ inline constexpr std::size_t kFirstExtensionBytes = 16;
 
 /// One unit of the timestamp and echo fields: 256 ns, so that 32 bits wrap after 18 minutes.
 inline constexpr unsigned kTimestampShift = 8;
+/// One unit of the ack_delay field: 1,024 ns, so that a byte reaches to 261 us.
+inline constexpr unsigned kAckDelayShift = 10;
 
 /// Where each field lies. Normative: docs/PROTOCOL.md.
 namespace offset {
@@ -60,11 +62,11 @@ inline constexpr std::size_t kTimestamp = 24;
 inline constexpr std::size_t kEcho = 28;
 inline constexpr std::size_t kWindow = 32;
 inline constexpr std::size_t kFlags = 34;
-inline constexpr std::size_t kReserved = 35;
+inline constexpr std::size_t kAckDelay = 35;
 }  // namespace offset
 
-/// The header's fields as numbers of this machine. Magic, version and the reserved byte are not among them: encode()
-/// writes them and decode() insists on them.
+/// The header's fields as numbers of this machine. Magic and version are not among them: encode() writes them and
+/// decode() insists on them.
 struct Header {
     Type type = Type::data;
     std::uint8_t flags = 0;
@@ -77,10 +79,21 @@ struct Header {
     std::uint32_t timestamp = 0;    ///< sender's clock >> kTimestampShift
     std::uint32_t echo = 0;         ///< timestamp of the latest packet that the sender had from us
     std::uint16_t window = 0;       ///< packets that may be sent from cum_ack on
+    std::uint8_t ack_delay = 0;     ///< ACK with kFlagEcho: how long that packet has waited for this, >> kAckDelayShift
 
     [[nodiscard]] constexpr bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
     bool operator==(const Header&) const = default;
 };
+
+/// ack_delay for `ns`, which is not negative: rounded down, and never more than the field holds.
+[[nodiscard]] constexpr std::uint8_t encode_ack_delay(std::int64_t ns) {
+    const std::int64_t units = ns >> kAckDelayShift;
+    return units < UINT8_MAX ? static_cast<std::uint8_t>(units) : UINT8_MAX;
+}
+/// The least number of nanoseconds that an ack_delay stands for.
+[[nodiscard]] constexpr std::int64_t decode_ack_delay(std::uint8_t ack_delay) {
+    return std::int64_t{ack_delay} << kAckDelayShift;
+}
 
 /// The wire layout as a struct, to pin the offsets above to what a C compiler would lay out without padding.
 namespace detail {
@@ -97,7 +110,7 @@ struct HeaderLayout {
     std::uint32_t echo;
     std::uint16_t window;
     std::uint8_t flags;
-    std::uint8_t reserved;
+    std::uint8_t ack_delay;
 };
 static_assert(sizeof(HeaderLayout) == kHeaderBytes);
 static_assert(offsetof(HeaderLayout, magic_version) == offset::kMagicVersion);
@@ -112,7 +125,7 @@ static_assert(offsetof(HeaderLayout, timestamp) == offset::kTimestamp);
 static_assert(offsetof(HeaderLayout, echo) == offset::kEcho);
 static_assert(offsetof(HeaderLayout, window) == offset::kWindow);
 static_assert(offsetof(HeaderLayout, flags) == offset::kFlags);
-static_assert(offsetof(HeaderLayout, reserved) == offset::kReserved);
+static_assert(offsetof(HeaderLayout, ack_delay) == offset::kAckDelay);
 }  // namespace detail
 
 /// The FIRST extension: where the connection opens (rule R3).
@@ -144,7 +157,7 @@ inline void encode(const Header& header, std::byte* out) {
     store_le32(out + offset::kEcho, header.echo);
     store_le16(out + offset::kWindow, header.window);
     store_u8(out + offset::kFlags, header.flags);
-    store_u8(out + offset::kReserved, 0);
+    store_u8(out + offset::kAckDelay, header.ack_delay);
 }
 
 /// Writes kFirstExtensionBytes bytes at `out`, which is right behind the header.
@@ -167,6 +180,7 @@ inline void encode_first_extension(const First& first, std::byte* out) {
     header.echo = load_le32(from + offset::kEcho);
     header.window = load_le16(from + offset::kWindow);
     header.flags = load_u8(from + offset::kFlags);
+    header.ack_delay = load_u8(from + offset::kAckDelay);
     return header;
 }
 
@@ -240,7 +254,8 @@ inline constexpr std::array<ContentBytes, kTypes> kControlContent = [] {
     const std::uint32_t flags = load_u8(bytes + offset::kFlags);
     if ((flags & ~std::uint32_t{kFlagsAllowed[type]}) != 0) [[unlikely]]
         return DecodeError::bad_flags;
-    if (load_u8(bytes + offset::kReserved) != 0) [[unlikely]]
+    const bool may_be_delayed = type == static_cast<std::size_t>(Type::ack) && (flags & kFlagEcho) != 0;
+    if (load_u8(bytes + offset::kAckDelay) != 0 && !may_be_delayed) [[unlikely]]
         return DecodeError::reserved_set;
     return DecodeError::none;
 }

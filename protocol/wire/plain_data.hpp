@@ -37,7 +37,7 @@ public:
         const std::uint32_t fragment_and_protocol = load_le32(at + kIpAt + 6) ^ (std::uint32_t{kIpProtocolUdp} << 24U);
         const std::uint64_t destination = load_le64(at + kIpAt + 16) ^ destination_;
         const std::uint32_t type = load_le16(at + kBowlineAt) ^ kMagicAndData;
-        const std::uint32_t flags = load_le16(at + kBowlineAt + offset::kFlags);  // and the reserved byte
+        const std::uint32_t flags = load_le16(at + kBowlineAt + offset::kFlags);  // and ack_delay, which DATA has not
         const bool plain = (ether_type_and_version & 0x00FFFFFFU) == 0 && (fragment_and_protocol & 0xFF00FF3FU) == 0 &&
                            (destination & 0xFFFF0000FFFFFFFFU) == 0 && type == 0 &&
                            (flags & ~std::uint32_t{kFlagAck | kFlagEcho | kFlagBoundary}) == 0 &&
@@ -68,7 +68,7 @@ private:
     static constexpr std::size_t kBowlineAt = kUdpAt + kUdpBytes;
     static constexpr std::size_t kContentAt = kBowlineAt + kHeaderBytes;
     static constexpr std::uint32_t kMagicAndData = kMagicVersion | static_cast<std::uint32_t>(Type::data) << 8U;
-    static_assert(offset::kMagicVersion == 0 && offset::kType == 1 && offset::kReserved == offset::kFlags + 1);
+    static_assert(offset::kMagicVersion == 0 && offset::kType == 1 && offset::kAckDelay == offset::kFlags + 1);
 
     std::uint64_t destination_;  ///< IP address, source port (0) and port, as they lie in the frame
 };

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/settings_text.hpp"
+
 namespace bowline::engine {
 namespace {
 
@@ -32,6 +34,9 @@ TEST(ConfigKeys, TakesBothEndsOfEveryRangeAndNothingBeyond) {
             continue;
         }
         const auto text = [&](std::int64_t value) {
+            if (key.kind == ValueKind::decimal) {
+                return protocol::format_thousandths(value);
+            }
             return std::to_string(value) + (key.kind == ValueKind::duration && value != 0 ? "ns" : "");
         };
         for (const std::int64_t legal : {key.min, key.max}) {

@@ -99,6 +99,26 @@ TEST(ConfigParse, SaysWhatAKeyMayBeWhenItIsOutOfRange) {
               "a.toml:1:8: key 'name': must be 1 to 63 printable characters without space, not 'a b'");
 }
 
+TEST(ConfigParse, TakesDecimalsAsFloatsAndAsWholeNumbers) {
+    const Result<Config> config = Config::parse(
+        "congestion = \"swift\"\nswift_beta = 0.75\nswift_ai = 2\nswift_min_cwnd = 0.005\nswift_fs_range = \"1ms\"",
+        "a.toml");
+    ASSERT_TRUE(config) << message_of(config);
+    EXPECT_EQ(config->congestion, Config::Congestion::swift);
+    EXPECT_EQ(config->swift_beta_milli, 750U);
+    EXPECT_EQ(config->swift_ai_milli, 2000U);
+    EXPECT_EQ(config->swift_min_cwnd_milli, 5U);
+    EXPECT_EQ(config->swift_fs_range_ns, 1'000'000);
+    EXPECT_EQ(parse_error("swift_beta = 1.5"),
+              "a.toml:1:14: key 'swift_beta': must be a number such as 0.5, 0.001 to 1, not '1.5'");
+    EXPECT_EQ(parse_error("swift_beta = 0.0005"),
+              "a.toml:1:14: key 'swift_beta': must be a number such as 0.5, 0.001 to 1, not '0.0005'");
+    EXPECT_EQ(parse_error("swift_ai = 1000000"),
+              "a.toml:1:12: key 'swift_ai': must be a number such as 0.5, 0.001 to 100, not 1000000");
+    EXPECT_EQ(parse_error("congestion = \"swfit\""),
+              "a.toml:1:14: key 'congestion': must be fixed or swift, not 'swfit'; did you mean 'swift'?");
+}
+
 TEST(ConfigParse, SaysWhatAKeyMayBeWhenItsTypeIsWrong) {
     EXPECT_EQ(parse_error("port = \"80\""), "a.toml:1:8: key 'port': must be a whole number, 1 to 65535, not '80'");
     EXPECT_EQ(parse_error("port = 1.5"),
@@ -263,6 +283,14 @@ TEST(ConfigValidate, ComparesTimes) {
               "key 'rto_max': 1ms is less than 'rto_min' (1.5ms)");
     EXPECT_EQ(validate_error([](Config& c) { c.suspect_after_ns = 300'000'000; }),
               "key 'suspect_after': 300ms is less than 'twice heartbeat' (400ms)");
+}
+
+TEST(ConfigValidate, WantsRoomForFlowBasedScaling) {
+    EXPECT_EQ(validate_error([](Config& c) {
+                  c.swift_fs_min_cwnd_milli = 50'500;
+                  c.swift_fs_max_cwnd_milli = 100'000;
+              }),
+              "key 'swift_fs_max_cwnd': 100 is less than twice 'swift_fs_min_cwnd' (50.5)");
 }
 
 }  // namespace

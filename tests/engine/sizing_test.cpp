@@ -43,6 +43,34 @@ TEST(Sizing, NoPeerCanTakeWhatAnotherWasPromised) {
     }
 }
 
+TEST(ProtocolSettings, AreThoseOfTheConfigurationAndTheSameByDefault) {
+    Config config = with_peers(1);
+    const auto settings = [&config] { return protocol_settings(config, *size_engine(config)); };
+    using protocol::CongestionAlgorithm;
+    using protocol::Duration;
+    const protocol::SwiftSettings defaults;
+    EXPECT_EQ(settings().congestion, CongestionAlgorithm::fixed);
+    EXPECT_EQ(settings().swift, defaults);
+    config.congestion = Config::Congestion::swift;
+    config.swift_base_target_ns = 1;
+    config.swift_fs_range_ns = 2;
+    config.swift_fs_min_cwnd_milli = 3;
+    config.swift_fs_max_cwnd_milli = 4;
+    config.swift_ai_milli = 5;
+    config.swift_beta_milli = 6;
+    config.swift_max_mdf_milli = 7;
+    config.swift_min_cwnd_milli = 8;
+    EXPECT_EQ(settings().congestion, CongestionAlgorithm::swift);
+    EXPECT_EQ(settings().swift, (protocol::SwiftSettings{.base_target = Duration::ns(1),
+                                                         .fs_range = Duration::ns(2),
+                                                         .fs_min_cwnd_milli = 3,
+                                                         .fs_max_cwnd_milli = 4,
+                                                         .ai_milli = 5,
+                                                         .beta_milli = 6,
+                                                         .max_mdf_milli = 7,
+                                                         .min_cwnd_milli = 8}));
+}
+
 TEST(Sizing, SaysWhichKeyToRaiseWhenThePoolIsTooSmall) {
     Config config = with_peers(100);
     config.packet_pool = 1500;

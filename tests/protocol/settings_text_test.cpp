@@ -58,6 +58,18 @@ TEST(SettingsText, ReadsWholeNumbers) {
     }
 }
 
+TEST(SettingsText, ReadsThousandths) {
+    EXPECT_EQ(parse_thousandths("0"), 0);
+    EXPECT_EQ(parse_thousandths("100"), 100'000);
+    EXPECT_EQ(parse_thousandths("0.8"), 800);
+    EXPECT_EQ(parse_thousandths("1.050"), 1050);
+    EXPECT_EQ(parse_thousandths("0.0010"), 1);
+    for (const char* text : {"", ".", "1.", ".5", "-1", "+1", "1,5", "1.5x", "1.5.5", "1e3", " 1", "0.0005",
+                             "9223372036854775.808", "9223372036854775808"}) {
+        EXPECT_EQ(parse_thousandths(text), std::nullopt) << text;
+    }
+}
+
 TEST(SettingsText, WritesDurationsAsAPersonWould) {
     EXPECT_EQ(format_duration(Duration()), "0");
     EXPECT_EQ(format_duration(Duration::us(500)), "500us");
@@ -67,6 +79,11 @@ TEST(SettingsText, WritesDurationsAsAPersonWould) {
     EXPECT_EQ(format_duration(Duration::ns(1234567)), "1234567ns");
     EXPECT_EQ(format_size(16U << 20U), "16MiB");
     EXPECT_EQ(format_size(1500), "1500");
+    EXPECT_EQ(format_thousandths(0), "0");
+    EXPECT_EQ(format_thousandths(100'000), "100");
+    EXPECT_EQ(format_thousandths(800), "0.8");
+    EXPECT_EQ(format_thousandths(1050), "1.05");
+    EXPECT_EQ(format_thousandths(7), "0.007");
 }
 
 RC_GTEST_PROP(SettingsText, WhatIsWrittenReadsBackTheSame, ()) {
@@ -78,6 +95,7 @@ RC_GTEST_PROP(SettingsText, WhatIsWrittenReadsBackTheSame, ()) {
     RC_ASSERT(parse_duration(format_duration(duration)) == duration);
     const auto bytes = static_cast<std::uint64_t>(ns) & ~((std::uint64_t{1} << *rc::gen::inRange(0, 40)) - 1);
     RC_ASSERT(parse_size(format_size(bytes)) == bytes);
+    RC_ASSERT(parse_thousandths(format_thousandths(ns / coarse)) == ns / coarse);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "sim/explore.hpp"
 
+#include <algorithm>
 #include <set>
 #include <thread>
 #include <variant>
@@ -66,6 +67,20 @@ TEST(Explore, EveryActionAndFaultOfTheLanguageOccurs) {
     EXPECT_EQ(packets.size(), 11U) << "any, and each of ten";
     // `link` changes what links do at random, which is settled at the start here; `stop` is for a node's end.
     EXPECT_EQ(kinds.size(), kActionWords.size() - 2);
+}
+
+TEST(Explore, SomeNodesOfSomeSeedsHaveSwift) {
+    std::size_t swift = 0;
+    std::size_t fixed = 0;
+    for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+        const Scenario scenario = make_scenario(seed);
+        const auto has_swift = [](const Setting& setting) { return setting.key == "congestion"; };
+        const auto count = std::ranges::count_if(scenario.settings, has_swift);
+        swift += static_cast<std::size_t>(count);
+        fixed += scenario.nodes.size() - static_cast<std::size_t>(count);
+    }
+    EXPECT_GT(swift, 200U);
+    EXPECT_GT(fixed, swift);
 }
 
 TEST(Explore, TwoThousandSeedsKeepTheContract) {

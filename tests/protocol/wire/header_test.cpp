@@ -189,11 +189,32 @@ TEST(Decode, RefusesUnknownTypes) {
     }
 }
 
-TEST(Decode, RefusesASetReservedByte) {
+TEST(Decode, TakesAnAckDelayInAnAckThatEchoesAndNowhereElse) {
+    int taken = 0;
     for (Bytes bytes : valid_packets()) {
-        store_u8(bytes.data() + offset::kReserved, 1);
-        EXPECT_EQ(decode(bytes).error(), DecodeError::reserved_set);
+        const Header header = load_header(bytes.data());
+        store_u8(bytes.data() + offset::kAckDelay, 7);
+        if (header.type == Type::ack && header.has(kFlagEcho)) {
+            ++taken;
+            ASSERT_TRUE(decode(bytes));
+            EXPECT_EQ(decode(bytes)->header.ack_delay, 7);
+        } else {
+            EXPECT_EQ(decode(bytes).error(), DecodeError::reserved_set);
+        }
     }
+    EXPECT_EQ(taken, 1);
+}
+
+TEST(WireHeader, AnAckDelayIsRoundedDownAndEndsWhereTheByteEnds) {
+    EXPECT_EQ(encode_ack_delay(0), 0);
+    EXPECT_EQ(encode_ack_delay(1023), 0);
+    EXPECT_EQ(encode_ack_delay(1024), 1);
+    EXPECT_EQ(encode_ack_delay(25'000), 24);
+    EXPECT_EQ(encode_ack_delay(255 * 1024 - 1), 254);
+    EXPECT_EQ(encode_ack_delay(255 * 1024), 255);
+    EXPECT_EQ(encode_ack_delay(INT64_MAX), 255);
+    EXPECT_EQ(decode_ack_delay(24), 24'576);
+    EXPECT_EQ(decode_ack_delay(255), 261'120);
 }
 
 TEST(Decode, RefusesUnknownFlagsOnEveryPacket) {
@@ -356,7 +377,7 @@ TEST(Decode, SurvivesGarbageBehindAPlausibleStart) {
         Bytes bytes = random_bytes(random, kHeaderBytes + random.below(64));
         store_u8(bytes.data(), kMagicVersion);
         store_u8(bytes.data() + offset::kType, static_cast<std::uint8_t>(1 + random.below(10)));
-        store_u8(bytes.data() + offset::kReserved, 0);
+        store_u8(bytes.data() + offset::kAckDelay, 0);
         ASSERT_NO_FATAL_FAILURE(expect_contained(bytes)) << to_hex(bytes);
     }
 }
