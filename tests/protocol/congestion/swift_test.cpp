@@ -326,7 +326,8 @@ TEST(SwiftCongestion, KeepsItsBoundsWhateverHappensAndWhateverItIsConfiguredWith
         settings.min_cwnd_milli = static_cast<std::uint32_t>(1 + random.below(1000));
         const std::uint32_t window = std::uint32_t{2} << random.below(14);
         SwiftCongestion swift(settings, window, Duration::ms(100));
-        CongestionView view{.now = Time::at_ns(static_cast<std::int64_t>(random.below(1ULL << 61U)))};
+        CongestionView view;
+        view.now = Time::at_ns(static_cast<std::int64_t>(random.below(1ULL << 61U)));
         const auto any_time = [&random] {
             return Duration::ns(static_cast<std::int64_t>(random.next() >> (1 + random.below(63))));
         };
