@@ -257,7 +257,7 @@ private:
         std::uint64_t depth = shared_.depth.load(std::memory_order_relaxed);
         while (path_.size() > depth && !shared_.depth.compare_exchange_weak(depth, path_.size())) {
         }
-        if (states >= shared_.options.states_max) {
+        if (states >= shared_.options.states_max || (shared_.options.stop && shared_.options.stop())) {
             shared_.stop = true;
         }
         if (states % 65'536 == 0 && shared_.options.progress) {

@@ -37,6 +37,8 @@ struct ExhaustiveOptions {
     /// Whether two ways to what is held to be one state go on alike, step by step: what is left out of a state's hash
     /// must not matter. What does is a violation. Several times the work.
     bool check_alike = false;
+    /// Asked at each new state, on any thread; true: it ends there, incomplete.
+    std::function<bool()> stop = {};
     /// Now and then, on the calling thread or another: states so far.
     std::function<void(std::uint64_t states)> progress = {};
 };

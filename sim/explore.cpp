@@ -71,6 +71,9 @@ ExploreTotals explore(const ExploreOptions& options, const std::function<void(co
         tbb::parallel_for(tbb::blocked_range<std::uint64_t>(options.first, options.last + 1, 1),
                           [&](const tbb::blocked_range<std::uint64_t>& seeds) {
                               for (std::uint64_t seed = seeds.begin(); seed != seeds.end(); ++seed) {
+                                  if (options.stop && options.stop()) {
+                                      return;
+                                  }
                                   const SeedResult result = explore_seed(seed, arenas.local());
                                   const std::lock_guard lock(mutex);
                                   ++totals.seeds;

@@ -24,6 +24,8 @@ struct ExploreOptions {
     std::uint64_t first = 1;  ///< seeds
     std::uint64_t last = 1;
     unsigned jobs = 1;  ///< seeds at a time, each on a thread of its own
+    /// Asked before each seed, on any thread; true: none is begun any more.
+    std::function<bool()> stop = {};
 };
 struct ExploreTotals {
     std::uint64_t seeds = 0;

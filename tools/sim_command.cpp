@@ -18,6 +18,7 @@
 #include "sim/explore.hpp"
 #include "sim/scenario_files.hpp"
 #include "tools/command.hpp"
+#include "tools/stop_flag.hpp"
 
 namespace bowline::tools {
 
@@ -109,6 +110,8 @@ Result<void> run_scenarios(const SimOptions& options) {
     return {};
 }
 
+Result<void> interrupted() { return Error{Error::Kind::system, "interrupted; what is above is as far as it came"}; }
+
 /// Makes a failing seed into a short scenario file that fails in the same way, and says where it is.
 Result<void> write_shrunk(std::uint64_t seed, const std::string& folder) {
     fmt::print("seed {}: shrinking ...\n", seed);
@@ -148,7 +151,8 @@ Result<void> explore(const SimOptions& options, const SeedRange& range) {
     std::vector<std::uint64_t> failed;
     const auto begun = std::chrono::steady_clock::now();
     const sim::ExploreTotals totals = sim::explore(
-        {.first = range.first, .last = range.last, .jobs = options.jobs}, [&](const sim::SeedResult& result) {
+        {.first = range.first, .last = range.last, .jobs = options.jobs, .stop = stop_requested},
+        [&](const sim::SeedResult& result) {
             failed.push_back(result.seed);
             fmt::print("seed {}: {}\nagain: {}\n", result.seed, result.run.failure, sim::replay_command(result.seed));
         });
@@ -158,7 +162,7 @@ Result<void> explore(const SimOptions& options, const SeedRange& range) {
         "contract\n",
         totals.seeds, took.count(), totals.accepted, totals.delivered, totals.reported, totals.failed);
     if (failed.empty()) {
-        return {};
+        return stop_requested() ? interrupted() : Result<void>();
     }
     // The others most likely fail for the same reason; each can be had by its command.
     if (const Result<void> written = write_shrunk(failed.front(), options.out); !written) {
@@ -178,8 +182,8 @@ Result<void> explore_all(const SimOptions& options) {
         violation = sim::replay_path(budget, options.replay, print_line);
     } else {
         const auto progress = [](std::uint64_t states) { fmt::print(stderr, "{} states ...\n", states); };
-        const sim::ExhaustiveResult result =
-            sim::explore_exhaustively({.budget = budget, .jobs = options.jobs, .progress = progress});
+        const sim::ExhaustiveResult result = sim::explore_exhaustively(
+            {.budget = budget, .jobs = options.jobs, .stop = stop_requested, .progress = progress});
         fmt::print("{}: {} states, {} transitions, {} of the states are ends, {} steps at most; {:.1f} s\n",
                    sim::format_budget(budget), result.states, result.transitions, result.ends, result.depth,
                    result.seconds);
@@ -187,6 +191,8 @@ Result<void> explore_all(const SimOptions& options) {
         if (!result.ok()) {
             [[maybe_unused]] const std::string again = sim::replay_path(budget, result.path, print_line);
             fmt::print("again: {}\n", sim::replay_command(budget, result.path));
+        } else if (!result.complete) {
+            return interrupted();
         }
     }
     if (!violation.empty()) {

@@ -105,6 +105,13 @@ TEST(Exhaustive, StopsAtItsBound) {
     EXPECT_EQ(result.violation, "");
 }
 
+TEST(Exhaustive, StopsWhenAsked) {
+    const ExhaustiveResult result = explore_exhaustively({.budget = budget_of("messages_a=2,drops=1,delays=1"),
+                                                          .stop = [asked = 0]() mutable { return ++asked == 50; }});
+    EXPECT_EQ(result.states, 50U);
+    EXPECT_FALSE(result.complete);
+}
+
 TEST(Exhaustive, APathCanBeRunAgain) {
     const ExhaustiveBudget budget = budget_of("messages_a=1,drops=1");
     std::vector<std::string> lines;

@@ -83,6 +83,13 @@ TEST(Explore, SomeNodesOfSomeSeedsHaveSwift) {
     EXPECT_GT(fixed, swift);
 }
 
+TEST(Explore, BeginsNoSeedOnceStopped) {
+    const ExploreTotals totals =
+        explore({.first = 1, .last = 50, .jobs = 1, .stop = [asked = 0]() mutable { return ++asked > 10; }},
+                [](const SeedResult&) {});
+    EXPECT_EQ(totals.seeds, 10U);
+}
+
 TEST(Explore, TwoThousandSeedsKeepTheContract) {
     const ExploreTotals totals =
         explore({.first = 1, .last = 2000, .jobs = std::thread::hardware_concurrency()}, [](const SeedResult& result) {
