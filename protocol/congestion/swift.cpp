@@ -25,7 +25,8 @@ constexpr std::uint64_t from_milli(std::uint32_t milli) { return ((std::uint64_t
 /// enough for a double, so that rounding down gives the same everywhere.
 std::uint64_t inverse_root(std::uint64_t cwnd) {
     constexpr std::uint64_t one_cubed = std::uint64_t{1} << (3 * kShift);
-    return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(one_cubed / cwnd)));
+    const std::uint64_t squared = one_cubed / cwnd;
+    return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(squared)));
 }
 
 }  // namespace
