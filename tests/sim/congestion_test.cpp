@@ -29,9 +29,9 @@ struct Measured {
     double fairness = 0;  ///< Jain's index over the flows' goodputs: 1 for equal shares, 1/n for one who has all
 };
 
-void PrintTo(const Measured& o, std::ostream* out) {
-    *out << "utilisation " << o.utilisation << ", goodput " << o.goodput << ", wait " << o.wait_mean_us << " us (p99 "
-         << o.wait_p99_us << "), dropped " << o.dropped << ", fairness " << o.fairness;
+std::ostream& operator<<(std::ostream& out, const Measured& o) {
+    return out << "utilisation " << o.utilisation << ", goodput " << o.goodput << ", wait " << o.wait_mean_us
+               << " us (p99 " << o.wait_p99_us << "), dropped " << o.dropped << ", fairness " << o.fairness;
 }
 
 double jain(const std::vector<double>& shares) {
