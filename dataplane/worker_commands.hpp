@@ -316,6 +316,9 @@ void Worker<P>::forget(Peer& peer) {
     peer.receive.forget([&](std::uint64_t position) { drop_position(peer, position); });
     if (peer.in_view) {
         peer.send.suspend();
+        // What was asked for before may have led to an agreement that control has dropped with this command, and of
+        // which nothing has come here.
+        peer.wanted_said = false;
         if (has_something_to_send(peer)) {
             ask_for_greeting(peer);
         }

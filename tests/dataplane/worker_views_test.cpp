@@ -328,6 +328,23 @@ TEST_F(WorkerViews, AStreamForgottenCleanGoesOnWithWhatIsCertainlyUndelivered) {
     EXPECT_TRUE(a().take_handed().empty());
 }
 
+TEST_F(WorkerViews, EachForgettingAsksForTheNextGreeting) {
+    associate_and_clear();
+    Notice notice;
+    while (a().take_notice(notice)) {
+    }
+    a().port.fault = drop;
+    send(a(), 2);
+    for (int time = 0; time < 2; ++time) {
+        // Control has dropped what it had agreed upon meanwhile, of which nothing has come here.
+        a().give(Command::Kind::forget);
+        turns(1);
+        ASSERT_TRUE(a().take_notice(notice)) << time;
+        EXPECT_EQ(notice.kind, Notice::Kind::wanted);
+        EXPECT_FALSE(a().take_notice(notice));
+    }
+}
+
 class WorkerViewsForget : public WorkerViews {
 protected:
     /// B has delivered 1..5, A knows it of 1..3 only; 6 has not been sent. B forgets A and they meet again.
