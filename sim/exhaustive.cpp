@@ -16,7 +16,6 @@
 
 #include "protocol/check.hpp"
 #include "sim/abort_note.hpp"
-#include "sim/exhaustive_state.hpp"
 #include "sim/exhaustive_world.hpp"
 #include "sim/snapshot.hpp"
 #include "sim/visited_set.hpp"
@@ -204,25 +203,6 @@ private:
             shared_.violation = fmt::format("two ways to one state go on differently where {}: {} and {}",
                                             describe(static_cast<Choice>(differs)), text(at->second.path), text(path_));
             shared_.path = path_;
-            ExhaustiveWorld one(shared_.options.budget), two(shared_.options.budget);
-            for (auto c : at->second.path) one.take(c);
-            for (auto c : path_) two.take(c);
-            for (int round = 0; round < 3; ++round) {
-                std::vector<std::uint64_t> a, b;
-                StateHash::dump = &a;
-                (void)one.hash(round != 1);
-                StateHash::dump = &b;
-                (void)two.hash(round != 1);
-                StateHash::dump = nullptr;
-                fmt::print("round {} sizes {} {} \n", round, a.size(), b.size());
-                for (size_t i = 0; i < std::max(a.size(), b.size()); ++i)
-                    if (i >= a.size() || i >= b.size() || a[i] != b[i])
-                        fmt::print("{}: {:x} {:x}\n", i, i < a.size() ? a[i] : 0, i < b.size() ? b[i] : 0);
-                if (round < 1) {
-                    one.take(static_cast<Choice>(differs));
-                    two.take(static_cast<Choice>(differs));
-                }
-            }
         }
         return false;
     }

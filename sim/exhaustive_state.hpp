@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "sim/clock.hpp"
 #include "sim/node.hpp"
@@ -12,12 +11,10 @@
 
 namespace bowline::sim {
 
-/// A hash of everything that decides what can happen from now on. Moments count by how far from now they are, to
-/// kGrain: states that differ in less are taken for one.
+/// A hash of everything that decides what can happen from now on. Moments count by how far from now they are, to the
+/// nanosecond.
 class StateHash {
 public:
-    static constexpr std::int64_t kGrain = 1;  ///< ns
-
     /// `with_times`: false leaves all moments out, so that it changes only when something has been done.
     StateHash(Time now, bool with_times) : now_(now), with_times_(with_times) {
         if (with_times) {
@@ -25,40 +22,33 @@ public:
         }
     }
 
-    static inline thread_local std::vector<std::uint64_t>* dump = nullptr;
     void add(std::uint64_t value) {
-        if (dump) dump->push_back(value);
         hash_ = (std::rotl(hash_, 29) ^ value) * 0x9FB21C651E98DF25ULL;
         hash_ ^= hash_ >> 32U;
     }
     void add(Time time) {
         if (with_times_) {
             // As if it wrapped: some moments lie before all others.
-            const auto distance = static_cast<std::int64_t>(static_cast<std::uint64_t>(time.ns()) -
-                                                            static_cast<std::uint64_t>(now_.ns()));
-            add(time.is_never() ? UINT64_MAX : grains(distance));
+            const std::uint64_t distance =
+                static_cast<std::uint64_t>(time.ns()) - static_cast<std::uint64_t>(now_.ns());
+            add(time.is_never() ? UINT64_MAX : distance);
         }
     }
     /// A moment that is of no matter once it is over.
     void add_future(Time time) { add(time > now_ ? time : now_); }
-    /// How long something takes, as far as it matters for the order of timeouts: by powers of two.
+    /// How long something takes.
     void add_length(Duration length) {
         if (with_times_) {
             add(static_cast<std::uint64_t>(length.ns()));
         }
     }
-    /// How old a packet's clock is, which decides about measurements only.
+    /// How old a packet's reading of a clock is.
     void add_timestamp(std::uint32_t timestamp);
     void add(std::span<const std::byte> bytes);
     [[nodiscard]] std::uint64_t value() const { return hash_; }
     [[nodiscard]] Time now() const { return now_; }
 
 private:
-    static std::uint64_t grains(std::int64_t ns) {
-        return static_cast<std::uint64_t>((ns + (std::int64_t{1} << 50) + kGrain / 2) / kGrain) -
-               static_cast<std::uint64_t>((std::int64_t{1} << 50) / kGrain);
-    }
-
     Time now_;
     bool with_times_;
     std::uint64_t hash_ = 0x243F6A8885A308D3ULL;
