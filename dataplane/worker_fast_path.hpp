@@ -92,13 +92,12 @@ bool Worker<P>::send_open_alone(protocol::Time now, Peer& peer) {
     std::uint64_t ack = 0;
     std::uint32_t echo = 0;
     std::uint32_t window = 0;
+    const std::uint64_t consumed = peer.ring.reclaimed();
     if (peer.receive.can_acknowledge()) [[likely]] {
-        const std::uint64_t consumed = peer.ring.reclaimed();
         ack = both(peer.receive.ack_conn_id(), peer.receive.cum_ack());
         window = peer.receive.window_pkts(consumed);
         echo = peer.has_timestamp ? peer.newest_timestamp : 0;
         flags |= peer.has_timestamp ? wire::kFlagAck | wire::kFlagEcho : wire::kFlagAck;
-        peer.receive.on_ack_sent(consumed, false);
     }
     wire::encode_plain_data({.peer = wire::plain_peer_word(peer.association.remote_slot, peer.association.remote_tag),
                              .numbers = both(send.conn_id(), send.window().nxt().wire()),
@@ -109,6 +108,13 @@ bool Worker<P>::send_open_alone(protocol::Time now, Peer& peer) {
     finish_packet(peer, packet, bowline, wire::kHeaderBytes + bytes);
     port_.ref(packet);
     tx_[tx_count_++] = packet;
+    if (dirty_count_ == 1) {
+        // Nobody else has anything to send: what is to be noted of this packet is noted while it is on its way.
+        transmit();
+    }
+    if ((flags & wire::kFlagAck) != 0) [[likely]] {
+        peer.receive.on_ack_sent(consumed, false);
+    }
     note_sent(now, peer);
     send.on_sent_at_once(now, {.packet = packet,
                                .sent_at = now,

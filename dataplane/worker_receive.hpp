@@ -361,6 +361,22 @@ void Worker<P>::pass_to_control(Notice::Kind kind, PeerIndex peer, Packet* packe
 template <Port P>
 template <typename OnMessage, typename OnEvent>
 std::size_t Worker<P>::read(std::size_t limit, OnMessage&& on_message, OnEvent&& on_event) {
+    const auto read_from = [&](Peer& peer, std::size_t most) {
+        reading_[reading_count_++] = peer.index;
+        return peer.reader.read(
+            most,
+            [&](const std::byte* bytes, std::uint32_t size, std::uint64_t number, Packet* packet) {
+                on_message(peer.index, bytes, size, number, packet);
+            },
+            [&](const PeerEvent& event) { on_event(peer.index, event); });
+    };
+    if (ready_count_ == 1 && limit > 0) [[likely]] {
+        Peer& peer = *peers_[ready_[0]];
+        const std::size_t count = read_from(peer, limit);
+        peer.ready = peer.reader.has_work();
+        ready_count_ = peer.ready ? 1 : 0;
+        return count;
+    }
     std::size_t count = 0;
     std::size_t kept = 0;
     // A share each, so that a peer that floods does not keep the others waiting for a whole batch.
@@ -368,13 +384,7 @@ std::size_t Worker<P>::read(std::size_t limit, OnMessage&& on_message, OnEvent&&
     for (std::size_t i = 0; i < ready_count_; ++i) {
         Peer& peer = *peers_[ready_[i]];
         if (count < limit) {
-            reading_[reading_count_++] = peer.index;
-            count += peer.reader.read(
-                std::min(share, limit - count),
-                [&](const std::byte* bytes, std::uint32_t size, std::uint64_t number, Packet* packet) {
-                    on_message(peer.index, bytes, size, number, packet);
-                },
-                [&](const PeerEvent& event) { on_event(peer.index, event); });
+            count += read_from(peer, std::min(share, limit - count));
         }
         if (peer.reader.has_work()) {
             ready_[kept++] = peer.index;
