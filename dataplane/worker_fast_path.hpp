@@ -3,6 +3,8 @@
 // Part of worker.hpp: the way of nearly every packet, received in order and sent at once. Nothing here does what
 // worker_receive.hpp and worker_send.hpp would not: each function first looks whether a packet is the common case, and
 // returns false, with nothing changed, when it is not.
+#include <cstring>
+
 #include "dataplane/worker.hpp"
 #include "protocol/wire/header.hpp"
 #include "protocol/wire/plain_data.hpp"
@@ -77,6 +79,7 @@ bool Worker<P>::receive_next(protocol::Time now, Packet* packet) {
 template <Port P>
 bool Worker<P>::send_open_alone(protocol::Time now, Peer& peer) {
     namespace wire = protocol::wire;
+    constexpr std::size_t kCopiedMost = 256;  // bytes; a larger packet costs more to copy than the driver's wait
     protocol::SendStream& send = peer.send;
     if (!peer.open.has_frames() || !send.open_for_new() || send.opening() || send.has_lost() || send.window().full() ||
         peer.inbox_waiting || peer.large.active() || !tx_room() || !may_send_alone_) {
@@ -106,7 +109,16 @@ bool Worker<P>::send_open_alone(protocol::Time now, Peer& peer) {
                              .window_and_flags = window | flags << 16U},
                             bowline);
     finish_packet(peer, packet, bowline, wire::kHeaderBytes + bytes);
-    port_.ref(packet);
+    // What the window keeps is a copy: to give up one of two references to a buffer takes the driver an atomic
+    // operation in the middle of its transmission, which then waits for everything written before to reach the other
+    // core.
+    Packet* kept = bytes <= kCopiedMost ? port_.alloc() : nullptr;
+    if (kept != nullptr) [[likely]] {
+        std::memcpy(port_.payload(kept), peer.open.begin, bytes);
+    } else {
+        kept = packet;
+        port_.ref(packet);
+    }
     tx_[tx_count_++] = packet;
     if (dirty_count_ == 1) {
         // Nobody else has anything to send: what is to be noted of this packet is noted while it is on its way.
@@ -116,7 +128,7 @@ bool Worker<P>::send_open_alone(protocol::Time now, Peer& peer) {
         peer.receive.on_ack_sent(consumed, false);
     }
     note_sent(now, peer);
-    send.on_sent_at_once(now, {.packet = packet,
+    send.on_sent_at_once(now, {.packet = kept,
                                .sent_at = now,
                                .next_message = peer.next_message,
                                .payload_bytes = static_cast<std::uint16_t>(bytes),
