@@ -374,7 +374,9 @@ std::size_t Worker<P>::read(std::size_t limit, OnMessage&& on_message, OnEvent&&
         Peer& peer = *peers_[ready_[0]];
         const std::size_t count = read_from(peer, limit);
         peer.ready = peer.reader.has_work();
-        ready_count_ = peer.ready ? 1 : 0;
+        if (!peer.ready) {
+            ready_[0] = ready_[--ready_count_];
+        }
         return count;
     }
     std::size_t count = 0;

@@ -17,6 +17,11 @@ public:
     [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const {
         return static_cast<std::uint64_t>(static_cast<double>(ticks) * ns_per_tick_);
     }
+    /// Ticks from `earlier` to `later`: none when `later` is not later, as between readings taken out of order or on
+    /// cores whose counters differ.
+    [[nodiscard]] static std::uint64_t elapsed(std::uint64_t earlier, std::uint64_t later) {
+        return later > earlier ? later - earlier : 0;
+    }
     [[nodiscard]] std::uint64_t to_ticks(double ns) const { return static_cast<std::uint64_t>(ns / ns_per_tick_); }
 
 private:

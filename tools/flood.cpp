@@ -120,7 +120,7 @@ private:
         const std::uint64_t end = counted ? options_.count : ~std::uint64_t{0};
         const double ticks_per_s = static_cast<double>(clock_.to_ticks(1e9));
         for (unsigned turn = 1; sent_ < end; ++turn) {
-            const std::uint64_t passed = clock_.ticks() - start;
+            const std::uint64_t passed = CycleClock::elapsed(start, clock_.ticks());
             if (!counted && passed >= limit) {
                 break;
             }

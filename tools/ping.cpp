@@ -86,7 +86,7 @@ public:
             return;
         }
         const std::uint64_t sent = load_u64(bytes.data() + 8);
-        histogram_.record(clock_.to_ns(now - sent));
+        histogram_.record(clock_.to_ns(CycleClock::elapsed(sent, now)));
         last_answer_ = now;
         ++answered_;
     }
@@ -120,8 +120,8 @@ private:
         return false;
     }
 
-    // What may end the measurement early; `now` is on the clock.
-    Result<void> check(std::uint64_t now) {
+    // What may end the measurement early.
+    Result<void> check() {
         if (corrupted_) {
             return system_error(fmt::format("the answer to ping {} is not what was sent", answered_));
         }
@@ -131,7 +131,8 @@ private:
         if (Result<void> well = still_well(watch_, options_.wait, "before the end of the measurement"); !well) {
             return well;
         }
-        if (answered_ < next_ && now - std::max(last_answer_, sent_at_) > patience_ticks_) {
+        if (answered_ < next_ &&
+            CycleClock::elapsed(std::max(last_answer_, sent_at_), clock_.ticks()) > patience_ticks_) {
             return system_error(fmt::format("no answer from '{}' to ping {} within {}; does `bowline echo` run there?",
                                             peer_.name(), answered_, protocol::format_duration(options_.wait)));
         }
@@ -146,7 +147,7 @@ private:
         const std::uint64_t start = clock_.ticks();
         for (std::uint64_t done = 0; done < count; ++done) {
             sent_at_ = clock_.ticks();
-            if (limited && sent_at_ - start >= limit) {
+            if (limited && CycleClock::elapsed(start, sent_at_) >= limit) {
                 break;
             }
             bool sent = send();
@@ -154,14 +155,14 @@ private:
             while (!sent || answered_ < next_) {
                 session_.engine.poll(*this);
                 if (++spins % kSpinsPerCheck == 0) {
-                    if (Result<void> well = check(clock_.ticks()); !well) {
+                    if (Result<void> well = check(); !well) {
                         return well;
                     }
                 }
                 sent = sent || send();
             }
             if (corrupted_ || done % kSpinsPerCheck == 0) {
-                if (Result<void> well = check(clock_.ticks()); !well) {
+                if (Result<void> well = check(); !well) {
                     return well;
                 }
             }
@@ -193,7 +194,7 @@ private:
             }
             session_.engine.poll(*this);
             if (turn % kSpinsPerCheck == 0 || corrupted_) {
-                if (Result<void> well = check(now); !well) {
+                if (Result<void> well = check(); !well) {
                     return well;
                 }
             }
