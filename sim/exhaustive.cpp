@@ -30,23 +30,25 @@ using Path = std::vector<Choice>;
 class Lane {
 public:
     explicit Lane(const ExhaustiveBudget& budget) {
-        const SnapshotMemory::Use use(memory_);
-        world_ = new ExhaustiveWorld(budget);
+        {
+            const SnapshotMemory::Use use(memory_);
+            world_ = new ExhaustiveWorld(budget);
+        }
         // What lies apart are the controllers' queues of commands, of which nothing is left between steps.
         BOWLINE_CHECK(memory_.apart() == 2);
-        memory_.save(root_);
+        memory_.freeze();
     }
     ~Lane() {
-        memory_.restore(root_);
+        memory_.reset();
         const SnapshotMemory::Use use(memory_);
         delete world_;
     }
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
-    void reset() { memory_.restore(root_); }
-    void save(std::vector<std::byte>& snapshot) const { memory_.save(snapshot); }
-    void restore(const std::vector<std::byte>& snapshot) { memory_.restore(snapshot); }
+    void reset() { memory_.reset(); }
+    void save(SnapshotMemory::Snapshot& snapshot) { memory_.save(snapshot); }
+    void restore(const SnapshotMemory::Snapshot& snapshot) { memory_.restore(snapshot); }
     /// Does something with the world.
     template <typename Work>
     auto with(Work&& work) {
@@ -60,13 +62,12 @@ public:
 
 private:
     SnapshotMemory memory_;
-    std::vector<std::byte> root_;
     ExhaustiveWorld* world_ = nullptr;  ///< in the memory, and ended there
 };
 
 /// A state on the way to the present one.
 struct Level {
-    std::vector<std::byte> snapshot;
+    SnapshotMemory::Snapshot snapshot;
     std::array<Choice, kChoices> choices{};
     std::size_t count = 0;
     std::size_t next = 0;
@@ -85,8 +86,8 @@ struct Shared {
     };
 
     const ExhaustiveOptions& options;
-    VisitedSet visited;
-    VisitedSet ends;
+    VisitedSet visited;  ///< with every_path, only the ends
+    std::atomic<std::uint64_t> ends = 0;
     VisitedSet outcomes;
     std::atomic<std::uint64_t> states = 0;
     std::atomic<std::uint64_t> transitions = 0;
@@ -176,14 +177,19 @@ private:
             return false;
         }
         if (seen.at_end) {
-            shared_.ends.insert(seen.hash);
             shared_.outcomes.insert(seen.outcome);
         }
         if (shared_.options.check_alike && !is_alike(seen.hash)) {
             return false;
         }
-        if (!shared_.options.every_path && !shared_.visited.insert(seen.hash)) {
+        if (shared_.options.every_path) {
+            if (seen.at_end && shared_.visited.insert(seen.hash)) {
+                ++shared_.ends;
+            }
+        } else if (!shared_.visited.insert(seen.hash)) {
             return false;
+        } else if (seen.at_end) {
+            ++shared_.ends;
         }
         count_state();
         return true;
@@ -300,7 +306,7 @@ private:
     std::size_t depth_ = 0;
     std::uint64_t transitions_ = 0;
     std::string note_;
-    std::vector<std::byte> ahead_;
+    SnapshotMemory::Snapshot ahead_;
 };
 
 /// What goes wrong on this path, or on from there without further faults; empty: nothing, or the path is none.
@@ -373,7 +379,7 @@ ExhaustiveResult explore_exhaustively(const ExhaustiveOptions& options) {
     explore_all(shared, std::max(options.jobs, 1U));
     ExhaustiveResult result{.states = shared.states,
                             .transitions = shared.transitions,
-                            .ends = shared.ends.size(),
+                            .ends = shared.ends,
                             .depth = shared.depth,
                             .outcomes = shared.outcomes.all(),
                             .complete = !shared.stop,

@@ -17,7 +17,7 @@ public:
         hash = hash == 0 ? 1 : hash;
         Shard& shard = shards_[hash >> 58U];
         const std::lock_guard lock(shard.mutex);
-        if (2 * (shard.count + 1) > shard.slots.size()) {
+        if (4 * (shard.count + 1) > 3 * shard.slots.size()) {
             grow(shard);
         }
         std::uint64_t& slot = place(shard.slots, hash);

@@ -46,7 +46,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Bounded{"messages_a=2,drops=1,duplicates=1,exclusions=1,breaks=1", 10'000},
                     Bounded{"messages_a=2,delays=1,exclusions=1,breaks=1,rotations=1", 50'000},
                     Bounded{"messages_a=1,messages_b=1,drops=1,delays=1,closes=1,breaks=1", 15'000},
-                    Bounded{"messages_a=2,drops=1,duplicates=1,forgets=1,breaks=1", 5'000}));
+                    Bounded{"messages_a=2,drops=1,duplicates=1,forgets=1,breaks=1", 5'000},
+                    Bounded{"messages_a=2,drops=1,delays=1,closes=1,exclusions=1,breaks=1,rotations=1", 500'000}));
 
 TEST(Exhaustive, WithoutBudgetForFaultsEverythingArrives) {
     const ExhaustiveResult result = explore_exhaustively({.budget = budget_of("messages_a=1")});
@@ -140,24 +141,93 @@ TEST(Exhaustive, BudgetsAreNamesOrNumbers) {
     }
 }
 
-TEST(SnapshotMemory, BringsBackWhatWasThereWhereItWas) {
+// A vector of many pages in the memory, and a number beside it.
+class SnapshotMemoryTest : public testing::Test {
+protected:
+    static constexpr std::size_t kNumbers = 20'000;
+
+    SnapshotMemoryTest() {
+        {
+            const SnapshotMemory::Use use(memory);
+            numbers = new std::vector<int>(kNumbers, 1);
+            after = new int(1);
+        }
+        memory.freeze();
+    }
+
     SnapshotMemory memory;
     std::vector<int>* numbers = nullptr;
-    {
-        const SnapshotMemory::Use use(memory);
-        numbers = new std::vector<int>{1, 2, 3};
-    }
+    int* after = nullptr;
+    SnapshotMemory::Snapshot first;
+    SnapshotMemory::Snapshot second;
+};
+
+TEST_F(SnapshotMemoryTest, BringsBackWhatWasThereWhereItWas) {
     EXPECT_TRUE(SnapshotMemory::holds(numbers));
     EXPECT_TRUE(SnapshotMemory::holds(numbers->data()));
-    std::vector<std::byte> snapshot;
-    memory.save(snapshot);
-    EXPECT_FALSE(SnapshotMemory::holds(snapshot.data()));
+    memory.save(first);
+    const int* const place = numbers->data();
+    const std::size_t bytes = memory.bytes();
     {
         const SnapshotMemory::Use use(memory);
-        numbers->assign(1000, 7);
+        numbers->assign(kNumbers + 1, 7);
     }
-    memory.restore(snapshot);
-    EXPECT_EQ(*numbers, (std::vector<int>{1, 2, 3}));
+    EXPECT_GT(memory.bytes(), bytes);
+    memory.restore(first);
+    EXPECT_EQ(*numbers, std::vector<int>(kNumbers, 1));
+    EXPECT_EQ(numbers->data(), place);
+    EXPECT_EQ(memory.bytes(), bytes);
+}
+
+TEST_F(SnapshotMemoryTest, WhatIsWrittenOnlyAfterASnapshotIsBroughtBackToo) {
+    memory.save(first);
+    (*numbers)[10] = 2;
+    memory.save(second);
+    (*numbers)[11'000] = 3;  // another page
+    (*numbers)[200] = 4;     // another block
+    *after = 5;
+    memory.restore(second);
+    EXPECT_EQ((*numbers)[10], 2);
+    EXPECT_EQ((*numbers)[11'000], 1);
+    EXPECT_EQ((*numbers)[200], 1);
+    EXPECT_EQ(*after, 1);
+    memory.restore(first);
+    EXPECT_EQ(*numbers, std::vector<int>(kNumbers, 1));
+    memory.restore(second);
+    EXPECT_EQ((*numbers)[10], 2);
+}
+
+TEST_F(SnapshotMemoryTest, ASnapshotHoldsWhatHasBeenWrittenAnywhere) {
+    for (std::size_t i = 0; i < kNumbers; i += 61) {
+        (*numbers)[i] = static_cast<int>(i);
+    }
+    *after = 2;
+    const std::vector<int> written(*numbers);
+    memory.save(first);
+    memory.reset();
+    EXPECT_EQ(*numbers, std::vector<int>(kNumbers, 1));
+    EXPECT_EQ(*after, 1);
+    memory.restore(first);
+    EXPECT_EQ(*numbers, written);
+    EXPECT_EQ(*after, 2);
+}
+
+TEST_F(SnapshotMemoryTest, WhatIsAllocatedLaterIsInASnapshotToo) {
+    std::vector<int>* later = nullptr;
+    {
+        const SnapshotMemory::Use use(memory);
+        later = new std::vector<int>{1, 2, 3};
+    }
+    memory.save(first);
+    later->front() = 7;
+    memory.restore(first);
+    EXPECT_EQ(*later, (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(SnapshotMemoryTest, AWriteToWhereNothingLiesStillEndsTheProcess) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    volatile std::uintptr_t nowhere = 64;  // unknown to the compiler, which would refuse the write
+    EXPECT_DEATH(*reinterpret_cast<volatile int*>(nowhere) = 1, "");
 }
 
 #ifdef BOWLINE_MUTANTS
