@@ -1,21 +1,26 @@
-// What a worker costs a message, without a device: two workers in one thread, joined by a port that copies frames as a
-// memif does. Compare runs on one machine, alternating; the absolute figures are not worth much.
+#pragma once
+
 #include <array>
 #include <cstring>
 #include <memory>
 #include <vector>
 
-#include <benchmark/benchmark.h>
-
 #include "dataplane/worker.hpp"
 
-namespace bowline::dataplane {
-namespace {
+namespace bowline::bench {
 
+using dataplane::Command;
+using dataplane::kTxHeadroom;
+using dataplane::Notice;
+using dataplane::Packet;
+using dataplane::RxChecksum;
+using dataplane::RxFrame;
+using dataplane::SpscRing;
+using dataplane::Worker;
 using protocol::Duration;
 using protocol::Time;
 
-/// Buffers from a stack, frames through an array.
+/// A port without a device: buffers from a stack, frames copied through an array, as a memif copies them.
 class BenchPort {
 public:
     static constexpr std::size_t kBufferBytes = 2048;
@@ -105,16 +110,16 @@ private:
     std::size_t read_ = 0;
     std::size_t written_ = 0;
 };
-static_assert(Port<BenchPort>);
+static_assert(dataplane::Port<BenchPort>);
 
-/// Two associated nodes and the clock between them.
-class Pair {
+/// Two associated nodes in one thread, and the clock between them.
+class WorkerPair {
 public:
-    Pair() {
+    WorkerPair() {
         ports_[0].join(ports_[1]);
         ports_[1].join(ports_[0]);
         for (std::size_t i = 0; i < 2; ++i) {
-            WorkerConfig config;
+            dataplane::WorkerConfig config;
             config.peers = 1;
             config.incarnation = 100 + i;
             config.ip = {static_cast<std::uint32_t>(0x0A000001U + i)};
@@ -130,7 +135,7 @@ public:
             command.endpoints.src_port = command.endpoints.dst_port = 7727;
             static_cast<void>(commands_[i].try_push(command));
             command.kind = Command::Kind::associate;
-            Association& association = command.association;
+            dataplane::Association& association = command.association;
             association.local_tag = 7 + static_cast<std::uint32_t>(i);
             association.remote_tag = 8 - static_cast<std::uint32_t>(i);
             association.peer_incarnation = 101 - i;
@@ -148,7 +153,7 @@ public:
 
     bool send(std::size_t node, const std::byte* bytes, std::size_t size) {
         std::uint64_t number = 0;
-        return workers_[node]->offer(0, now_, bytes, size, number) == Offer::accepted;
+        return workers_[node]->offer(0, now_, bytes, size, number) == dataplane::Offer::accepted;
     }
     template <typename OnMessage>
     std::size_t turn(std::size_t node, OnMessage&& on_message) {
@@ -157,10 +162,10 @@ public:
         worker.receive(now_);
         const std::size_t count = worker.read(
             1024,
-            [&](PeerIndex, const std::byte* bytes, std::uint32_t size, std::uint64_t, Packet*) {
+            [&](dataplane::PeerIndex, const std::byte* bytes, std::uint32_t size, std::uint64_t, Packet*) {
                 on_message(bytes, size);
             },
-            [](PeerIndex, const PeerEvent&) {});
+            [](dataplane::PeerIndex, const dataplane::PeerEvent&) {});
         worker.send(now_);
         worker.finish_batch();
         return count;
@@ -170,47 +175,9 @@ private:
     std::array<BenchPort, 2> ports_{BenchPort(8192), BenchPort(8192)};
     std::array<SpscRing<Command>, 2> commands_{SpscRing<Command>(16), SpscRing<Command>(16)};
     std::array<SpscRing<Notice>, 2> notices_{SpscRing<Notice>(64), SpscRing<Notice>(64)};
-    std::array<PeerActivity, 2> activity_;
+    std::array<dataplane::PeerActivity, 2> activity_;
     Time now_ = Time::at_ns(1'000'000);
     std::array<std::unique_ptr<Worker<BenchPort>>, 2> workers_;
 };
 
-/// There and back: two sends, two receptions, everything but the device.
-void ping_pong(benchmark::State& state) {
-    Pair pair;
-    const auto size = static_cast<std::size_t>(state.range(0));
-    const std::vector<std::byte> message(size, std::byte{1});
-    std::size_t answers = 0;
-    for (auto _ : state) {
-        pair.send(0, message.data(), size);
-        pair.turn(0, [](const std::byte*, std::size_t) {});
-        pair.turn(1, [&](const std::byte* bytes, std::size_t n) { pair.send(1, bytes, n); });
-        answers += pair.turn(0, [](const std::byte*, std::size_t) {});
-    }
-    if (answers != static_cast<std::size_t>(state.iterations())) {
-        state.SkipWithError("answers are missing");
-    }
-}
-BENCHMARK(ping_pong)->Arg(64)->Arg(1344);
-
-/// One way, 64 messages a turn: packing, windows and acks.
-void flood(benchmark::State& state) {
-    Pair pair;
-    const auto size = static_cast<std::size_t>(state.range(0));
-    const std::vector<std::byte> message(size, std::byte{1});
-    std::size_t received = 0;
-    for (auto _ : state) {
-        for (int i = 0; i < 64; ++i) {
-            pair.send(0, message.data(), size);
-        }
-        pair.turn(0, [](const std::byte*, std::size_t) {});
-        received += pair.turn(1, [](const std::byte* bytes, std::size_t) { benchmark::DoNotOptimize(*bytes); });
-    }
-    state.SetItemsProcessed(static_cast<std::int64_t>(received));
-}
-BENCHMARK(flood)->Arg(32)->Arg(64)->Arg(1344);
-
-}  // namespace
-}  // namespace bowline::dataplane
-
-BENCHMARK_MAIN();
+}  // namespace bowline::bench

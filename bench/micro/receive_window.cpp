@@ -1,0 +1,115 @@
+// protocol/receive_window and protocol/receive_stream: what a packet costs its receiver, with and without losses.
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "bench/micro/loss.hpp"
+#include "protocol/receive_stream.hpp"
+
+namespace bowline::bench {
+namespace {
+
+using protocol::Duration;
+using protocol::Seqno;
+using protocol::Time;
+
+constexpr std::uint32_t kWindow = 1024;
+constexpr std::uint32_t kBatch = 64;
+
+/// Places the packets of a batch; those that are lost come again at the end of it. One item is a packet.
+void receive_window(benchmark::State& state) {
+    std::vector<std::uint64_t> bits(kWindow / 64);
+    protocol::ReceiveWindow window;
+    window.attach(bits, kWindow);
+    window.jump(Seqno(1));
+    LossPattern loss(state.range(0));
+    std::vector<Seqno> again;
+    again.reserve(kBatch);
+    const auto take = [&window](Seqno seqno) {
+        using Place = protocol::ReceiveWindow::Place;
+        const Place place = window.place(seqno, window.next_position());
+        if (place == Place::in_order) {
+            window.advance();
+        } else if (place == Place::out_of_order) {
+            window.hold(seqno);
+        }
+    };
+    Seqno next(1);
+    for (auto _ : state) {
+        for (std::uint32_t i = 0; i < kBatch; ++i, ++next) {
+            if (loss.next()) {
+                again.push_back(next);
+            } else {
+                take(next);
+            }
+        }
+        for (const Seqno seqno : again) {
+            take(seqno);
+        }
+        again.clear();
+    }
+    if (window.rcv_nxt() != next || window.out_of_order_pkts() != 0) {
+        state.SkipWithError("packets are missing");
+    }
+    state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK(receive_window)->ArgName("loss_percent")->Arg(0)->Arg(5);
+
+/// The same with what decides on a packet before it is placed: connection, timestamp, when to acknowledge.
+void receive_stream(benchmark::State& state) {
+    protocol::Settings settings;
+    settings.window_pkts = kWindow;
+    std::vector<std::uint64_t> bits(kWindow / 64);
+    protocol::ReceiveStream stream(settings, bits);
+    const auto nothing = [](std::uint64_t) {};
+    stream.bind(1, 1, nothing);
+    LossPattern loss(state.range(0));
+    Time now = Time::at_ns(1'000'000'000);
+    protocol::wire::Segment segment;
+    segment.header.conn_id = 1;
+    segment.header.flags = protocol::wire::kFlagFirst;
+    segment.first.first_seqno = 1;
+    std::vector<Seqno> again;
+    again.reserve(kBatch);
+    std::int64_t acks = 0;
+    const auto take = [&](Seqno seqno) {
+        using Verdict = protocol::ReceiveStream::Verdict;
+        segment.header.seqno = seqno.wire();
+        segment.header.timestamp = protocol::wire_timestamp(now);
+        const std::uint64_t consumed = stream.window().next_position();
+        const auto admission = stream.admit(now, segment, consumed, nothing);
+        if (admission.verdict == Verdict::in_order) {
+            stream.advance(now, consumed);
+        } else if (admission.verdict == Verdict::out_of_order) {
+            stream.hold(admission.seqno);
+        }
+        if (stream.ack_due(now)) {
+            stream.on_ack_sent(stream.window().next_position(), true);
+            ++acks;
+        }
+    };
+    Seqno next(1);
+    for (auto _ : state) {
+        now = now + Duration::us(20);
+        for (std::uint32_t i = 0; i < kBatch; ++i, ++next) {
+            if (loss.next()) {
+                again.push_back(next);
+            } else {
+                take(next);
+            }
+        }
+        for (const Seqno seqno : again) {
+            take(seqno);
+        }
+        again.clear();
+    }
+    if (stream.window().rcv_nxt() != next) {
+        state.SkipWithError("packets are missing");
+    }
+    state.SetItemsProcessed(state.iterations() * kBatch);
+    state.counters["acks_per_packet"] = static_cast<double>(acks) / static_cast<double>(state.iterations() * kBatch);
+}
+BENCHMARK(receive_stream)->ArgName("loss_percent")->Arg(0)->Arg(5);
+
+}  // namespace
+}  // namespace bowline::bench
