@@ -126,6 +126,12 @@ private:
     void add_event(dataplane::PeerIndex peer, const dataplane::PeerEvent& event);
 };
 
+/// What stands behind the handles of the C++ API, for the C interface.
+struct Access {
+    static const PeerState& state(const Peer& peer) { return *peer.state_; }
+    static const EngineState& state(const Engine& engine) { return *engine.state_; }
+};
+
 PeerStatus status_of(const EngineWorker& worker, dataplane::PeerIndex index);
 std::vector<Counter> counters_of(const dataplane::WorkerSnapshot& figures);
 

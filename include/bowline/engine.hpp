@@ -30,6 +30,7 @@ namespace detail {
 struct EngineState;
 struct PeerState;
 struct Item;
+struct Access;  // the C interface's way behind the handles
 struct Opaque;  // a packet buffer
 }  // namespace detail
 
@@ -125,6 +126,7 @@ private:
     friend class HeldMessage;
     friend struct detail::Item;
     friend struct detail::EngineState;
+    friend struct detail::Access;
     explicit Peer(detail::PeerState* state) : state_(state) {}
     detail::PeerState* state_ = nullptr;
 };
@@ -280,6 +282,7 @@ public:
 
 private:
     friend engine::Admin& engine::admin_of(Engine& engine);
+    friend struct detail::Access;
     explicit Engine(std::unique_ptr<detail::EngineState> state);
     std::span<const detail::Item> begin_poll(std::size_t limit);
     void end_poll();
