@@ -18,6 +18,7 @@ void add_echo(CLI::App& root, Run& chosen);
 void add_ping(CLI::App& root, Run& chosen);
 void add_sink(CLI::App& root, Run& chosen);
 void add_flood(CLI::App& root, Run& chosen);
+void add_bench(CLI::App& root, Run& chosen);
 void add_node(CLI::App& root, Run& chosen);
 void add_ctl(CLI::App& root, Run& chosen);
 void add_devices(CLI::App& root, Run& chosen);

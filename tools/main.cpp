@@ -54,8 +54,8 @@ int run(int argc, char** argv) {
     root.require_subcommand(1);
     root.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     Run chosen;
-    for (const auto add : {add_cat, add_echo, add_ping, add_sink, add_flood, add_node, add_ctl, add_devices, add_sim,
-                           add_keys, add_version}) {
+    for (const auto add : {add_cat, add_echo, add_ping, add_sink, add_flood, add_bench, add_node, add_ctl, add_devices,
+                           add_sim, add_keys, add_version}) {
         add(root, chosen);
     }
     root.footer("Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. Errors are on standard error.");
