@@ -15,7 +15,6 @@ using bowline::c_abi::check_running;
 using bowline::c_abi::fail;
 using bowline::c_abi::fail_null;
 using bowline::c_abi::guarded;
-using bowline::c_abi::is_running;
 
 namespace {
 
