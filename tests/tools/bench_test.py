@@ -33,7 +33,7 @@ class BenchTest(unittest.TestCase):
             scratch = os.path.join(folder, "scratch")
             os.mkdir(scratch)
             output = os.path.join(folder, "report")
-            done = bench("--quick", "--pairs", "1", "--time", "50ms", "--output", output,
+            done = bench("--quick", "--pairs", "1", "--time", "250ms", "--output", output,
                          env=dict(os.environ, TMPDIR=scratch))
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertEqual(os.listdir(scratch), [], "it leaves nothing behind")
