@@ -5,7 +5,7 @@
 declare -A deps=(
     [build]="g++ meson ninja-build pkg-config python3 libdpdk-dev libtbb-dev libtomlplusplus-dev libcli11-dev
              libspdlog-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev"
-    [test]="iproute2 nftables iputils-ping ethtool"
+    [test]="iproute2 nftables iputils-ping ethtool tshark"
     [lint]="clang-format-14 clang-tidy-14 shellcheck"
 )
 
