@@ -81,7 +81,6 @@ bowline_status check_owner(const bowline_engine& engine) noexcept;
 bowline_status check_outside_handler(const bowline_engine& engine) noexcept;
 /// The same, whether nobody has stopped the engine.
 bowline_status check_running(const bowline_engine& engine) noexcept;
-bool is_running(const bowline_engine& engine) noexcept;
 
 /// Fills a caller's struct as far as both sides know it; `size` becomes how much that was.
 template <typename Struct>

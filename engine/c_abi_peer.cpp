@@ -10,7 +10,6 @@ using bowline::c_abi::check_running;
 using bowline::c_abi::fail;
 using bowline::c_abi::fail_null;
 using bowline::c_abi::guarded;
-using bowline::c_abi::is_running;
 
 namespace {
 
@@ -132,12 +131,7 @@ bowline_status bowline_peer_abandon(bowline_peer* peer) {
     return BOWLINE_OK;
 }
 
-size_t bowline_peer_claim_max(const bowline_peer* peer) {
-    if (peer == nullptr || check_owner(*peer->engine) != BOWLINE_OK || !is_running(*peer->engine)) {
-        return 0;
-    }
-    return peer->peer.claim_max();
-}
+size_t bowline_peer_claim_max(const bowline_peer* peer) { return peer == nullptr ? 0 : peer->peer.claim_max(); }
 
 bowline_status bowline_peer_close(bowline_peer* peer) { return ask(peer, &bowline::Peer::close); }
 bowline_status bowline_peer_rotate(bowline_peer* peer) { return ask(peer, &bowline::Peer::rotate); }

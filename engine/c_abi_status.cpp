@@ -96,15 +96,13 @@ bowline_status check_outside_handler(const bowline_engine& engine) noexcept {
                           : BOWLINE_OK;
 }
 
-bool is_running(const bowline_engine& engine) noexcept {
-    return detail::Access::state(engine.engine).stop == detail::EngineState::Stop::running;
-}
-
 bowline_status check_running(const bowline_engine& engine) noexcept {
     if (const bowline_status status = check_owner(engine); status != BOWLINE_OK) {
         return status;
     }
-    return is_running(engine) ? BOWLINE_OK : fail(BOWLINE_CLOSED, "the engine stops or has stopped");
+    return detail::Access::state(engine.engine).stop == detail::EngineState::Stop::running
+               ? BOWLINE_OK
+               : fail(BOWLINE_CLOSED, "the engine stops or has stopped");
 }
 
 }  // namespace bowline::c_abi

@@ -130,6 +130,9 @@ std::optional<Claim> Peer::try_claim(std::size_t size, SendStatus* why) {
 
 std::size_t Peer::claim_max() const {
     const EngineState& engine = *state_->engine;
+    if (!engine.on_owner_thread() || engine.stop != EngineState::Stop::running) {
+        return 0;
+    }
     return engine.is_dedicated() ? engine.application->claim_max(state_->index)
                                  : engine.worker->claim_max(state_->index);
 }
@@ -178,6 +181,9 @@ SendResult Claim::commit() {
         return {.status = SendStatus::wrong_thread, .number = 0};
     }
     EngineState& engine = *peer->engine;
+    if (engine.stop != EngineState::Stop::running) [[unlikely]] {
+        return {.status = SendStatus::closed, .number = 0};  // the room that was claimed may be gone
+    }
     peer->accepted = engine.is_dedicated() ? engine.application->commit_claim(peer->index, bytes_.size())
                                            : engine.worker->commit_claim(peer->index, bytes_.size());
     return {.status = SendStatus::accepted, .number = peer->accepted};
@@ -227,10 +233,10 @@ void HeldMessage::release() {
     }
     EngineState& engine = *peer_.state_->engine;
     --engine.held;
-    if (buffer_ != nullptr) {
-        engine.port->free(static_cast<protocol::Packet*>(static_cast<void*>(buffer_)));
-    } else {
+    if (buffer_ == nullptr) {
         delete[] bytes_.data();
+    } else if (engine.port != nullptr) {  // else the engine has stopped, and the packet went with its pool
+        engine.port->free(static_cast<protocol::Packet*>(static_cast<void*>(buffer_)));
     }
     peer_ = Peer();
 }

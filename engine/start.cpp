@@ -184,6 +184,11 @@ Result<Engine> Engine::start(const Config& config) {
     if (!sizing) {
         return sizing.error();
     }
+    if (dataplane::dpdk::eal_running()) {
+        return Error{Error::Kind::misuse,
+                     "this process has an engine already: a process has one, once. Run the second node in a process of "
+                     "its own"};
+    }
     // Start-up is a transaction: whatever fails below, the destructor of `state` takes back what was built.
     auto state = std::make_unique<EngineState>(config);
     state->sizing = *sizing;

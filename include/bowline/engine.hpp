@@ -63,7 +63,7 @@ public:
     ~Claim();
 
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
-    /// Sends what was filled in.
+    /// Sends what was filled in; `closed` once the engine stops.
     SendResult commit();
 
 private:
@@ -100,7 +100,7 @@ public:
 
     /// Room for a message of `size` bytes, or nothing when send() would refuse it (`why`, if given, says so).
     std::optional<Claim> try_claim(std::size_t size, SendStatus* why = nullptr);
-    /// The largest size that try_claim grants, in bytes.
+    /// The largest size that try_claim grants, in bytes; 0 on another thread and once the engine stops.
     [[nodiscard]] std::size_t claim_max() const;
 
     // These three are asked of the control thread and return once the request is queued; what follows from it comes as
@@ -131,8 +131,8 @@ private:
     detail::PeerState* state_ = nullptr;
 };
 
-/// Bytes of a message that outlive the poll that brought them. Gives its buffer back when it is destroyed, which must
-/// happen on the owner's thread and before the engine is.
+/// Bytes of a message that outlive the poll that brought them, until the engine has stopped. Gives its buffer back when
+/// it is destroyed, which must happen on the owner's thread and before the engine is.
 class HeldMessage {
 public:
     HeldMessage(HeldMessage&& other) noexcept;
@@ -238,7 +238,7 @@ struct Counter {
 ///
 /// Thread: started, polled, sent through and stopped by one thread, its owner. `inline` mode: poll() is the worker's
 /// turn. `dedicated` mode: a worker of its own runs on another core and poll() only takes what it has received.
-/// A process has one engine at a time (DPDK's EAL is one a process).
+/// A process has one engine, once (DPDK's EAL starts once a process): a second start() answers with an error.
 class Engine {
 public:
     /// Starts on what `config` says, or explains what failed and what to do about it; then nothing is left behind.

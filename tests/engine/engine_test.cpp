@@ -194,14 +194,46 @@ TEST_F(EngineTest, ResetsCountersWithoutWritingToThem) {
     EXPECT_EQ(value(*second, "control_requests_refused"), 0U);
 }
 
+TEST_F(EngineTest, RefusesASecondEngineInItsProcess) {
+    Config config;
+    config.name = "second";
+    config.device = "null";
+    config.address = "10.0.0.9/24";
+    const Result<Engine> second = Engine::start(config);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind, Error::Kind::misuse);
+    EXPECT_NE(second.error().message.find("this process has an engine already"), std::string::npos);
+    EXPECT_TRUE(while_polling([] { return admin().peers(); })) << "the first goes on";
+}
+
+struct Holder {
+    std::optional<HeldMessage> held;
+    void on_message(const Message& message) { held = message.hold(); }
+    void on_event(const Event& /*event*/) {}
+};
+
 TEST_F(EngineTest, ZAnswersAfterItsStopThatItHasStopped) {
     Recorder recorder;
+    Peer self = *engine_->peer("a");
+    ASSERT_GT(self.claim_max(), 0U);
+    ASSERT_EQ(self.send("to be held").status, SendStatus::accepted);
+    Holder holder;
+    ASSERT_TRUE(poll_until(recorder, [&] {
+        engine_->poll(holder);
+        return holder.held.has_value();
+    }));
+    std::optional<Claim> claim = self.try_claim(8);
+    ASSERT_TRUE(claim);
     engine_->stop(recorder, std::chrono::milliseconds(10));
     const auto report = std::async(std::launch::async, [] { return admin().peers(); }).get();
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().message, "the engine has stopped");
     EXPECT_FALSE(engine_->install_view({}));
     EXPECT_FALSE(engine_->peer("b")->rotate());
+    EXPECT_EQ(self.send("late").status, SendStatus::closed);
+    EXPECT_EQ(self.claim_max(), 0U);
+    EXPECT_EQ(claim->commit().status, SendStatus::closed);
+    holder.held.reset();  // the packet went with its pool: nothing is touched
 }
 
 }  // namespace
