@@ -8,7 +8,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/utsname.h>
 
 #include "tools/child_process.hpp"
@@ -65,19 +64,6 @@ nlohmann::ordered_json build_facts() {
             {"compiler", "g++ " __VERSION__},
             {"instruction_set", BOWLINE_ISA},
             {"build_type", BOWLINE_BUILD_TYPE}};
-}
-
-std::vector<int> allowed_cpus() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof(set), &set);
-    std::vector<int> cpus;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) {
-            cpus.push_back(cpu);
-        }
-    }
-    return cpus;
 }
 
 std::pair<int, int> two_cpus(const std::vector<int>& allowed) {

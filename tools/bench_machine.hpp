@@ -16,9 +16,7 @@ extern const char* const kBuildCommit;
 /// Version, commit, compiler, instruction set.
 [[nodiscard]] nlohmann::ordered_json build_facts();
 
-/// The CPUs that this process may run on.
-[[nodiscard]] std::vector<int> allowed_cpus();
-/// Two of them for two polling threads: the first, and the first of another core if there is one.
+/// Two of the CPUs `allowed` for two polling threads: the first, and the first of another core if there is one.
 [[nodiscard]] std::pair<int, int> two_cpus(const std::vector<int>& allowed);
 
 /// What spoils figures that are taken here on these two CPUs, a sentence each.

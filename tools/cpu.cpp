@@ -8,15 +8,22 @@
 
 namespace bowline::tools {
 
-Result<void> check_cpu(int cpu) {
+std::vector<int> allowed_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);
     sched_getaffinity(0, sizeof(set), &set);
-    std::string list;
-    for (int candidate = 0; candidate < CPU_SETSIZE; ++candidate) {
-        if (!CPU_ISSET(static_cast<std::size_t>(candidate), &set)) {
-            continue;
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) {
+            cpus.push_back(cpu);
         }
+    }
+    return cpus;
+}
+
+Result<void> check_cpu(int cpu) {
+    std::string list;
+    for (const int candidate : allowed_cpus()) {
         if (candidate == cpu) {
             return {};
         }

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <vector>
+
 #include "bowline/result.hpp"
 
 namespace bowline::tools {
 
+/// The CPUs that this process may run on.
+[[nodiscard]] std::vector<int> allowed_cpus();
 /// Whether this process may run on `cpu`; the error lists the ones that it may.
 Result<void> check_cpu(int cpu);
 

@@ -16,15 +16,40 @@ using protocol::Time;
 constexpr std::uint32_t kWindow = 1024;
 constexpr std::uint32_t kBatch = 64;
 
-/// Places the packets of a batch; those that are lost come again at the end of it. One item is a packet.
+/// The packets of one batch after the other; those that are lost come again at the end of it.
+class Batches {
+public:
+    explicit Batches(std::int64_t loss_percent) : loss_(loss_percent) { again_.reserve(kBatch); }
+
+    template <typename Take>
+    void pass(Take&& take) {
+        for (std::uint32_t i = 0; i < kBatch; ++i, ++next_) {
+            if (loss_.next()) {
+                again_.push_back(next_);
+            } else {
+                take(next_);
+            }
+        }
+        for (const Seqno seqno : again_) {
+            take(seqno);
+        }
+        again_.clear();
+    }
+    [[nodiscard]] Seqno next() const { return next_; }
+
+private:
+    LossPattern loss_;
+    Seqno next_{1};
+    std::vector<Seqno> again_;
+};
+
+/// Places them. One item is a packet.
 void receive_window(benchmark::State& state) {
     std::vector<std::uint64_t> bits(kWindow / 64);
     protocol::ReceiveWindow window;
     window.attach(bits, kWindow);
     window.jump(Seqno(1));
-    LossPattern loss(state.range(0));
-    std::vector<Seqno> again;
-    again.reserve(kBatch);
+    Batches batches(state.range(0));
     const auto take = [&window](Seqno seqno) {
         using Place = protocol::ReceiveWindow::Place;
         const Place place = window.place(seqno, window.next_position());
@@ -34,21 +59,10 @@ void receive_window(benchmark::State& state) {
             window.hold(seqno);
         }
     };
-    Seqno next(1);
     for (auto _ : state) {
-        for (std::uint32_t i = 0; i < kBatch; ++i, ++next) {
-            if (loss.next()) {
-                again.push_back(next);
-            } else {
-                take(next);
-            }
-        }
-        for (const Seqno seqno : again) {
-            take(seqno);
-        }
-        again.clear();
+        batches.pass(take);
     }
-    if (window.rcv_nxt() != next || window.out_of_order_pkts() != 0) {
+    if (window.rcv_nxt() != batches.next() || window.out_of_order_pkts() != 0) {
         state.SkipWithError("packets are missing");
     }
     state.SetItemsProcessed(state.iterations() * kBatch);
@@ -63,14 +77,12 @@ void receive_stream(benchmark::State& state) {
     protocol::ReceiveStream stream(settings, bits);
     const auto nothing = [](std::uint64_t) {};
     stream.bind(1, 1, nothing);
-    LossPattern loss(state.range(0));
+    Batches batches(state.range(0));
     Time now = Time::at_ns(1'000'000'000);
     protocol::wire::Segment segment;
     segment.header.conn_id = 1;
     segment.header.flags = protocol::wire::kFlagFirst;
     segment.first.first_seqno = 1;
-    std::vector<Seqno> again;
-    again.reserve(kBatch);
     std::int64_t acks = 0;
     const auto take = [&](Seqno seqno) {
         using Verdict = protocol::ReceiveStream::Verdict;
@@ -88,22 +100,11 @@ void receive_stream(benchmark::State& state) {
             ++acks;
         }
     };
-    Seqno next(1);
     for (auto _ : state) {
         now = now + Duration::us(20);
-        for (std::uint32_t i = 0; i < kBatch; ++i, ++next) {
-            if (loss.next()) {
-                again.push_back(next);
-            } else {
-                take(next);
-            }
-        }
-        for (const Seqno seqno : again) {
-            take(seqno);
-        }
-        again.clear();
+        batches.pass(take);
     }
-    if (stream.window().rcv_nxt() != next) {
+    if (stream.window().rcv_nxt() != batches.next()) {
         state.SkipWithError("packets are missing");
     }
     state.SetItemsProcessed(state.iterations() * kBatch);
